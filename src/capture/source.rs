@@ -1,0 +1,162 @@
+//! The bytes of a capture as a window that moves forward: over a memory map
+//! for files, over a growing buffer for streams (standard input, compressed
+//! files). Nothing here knows what the bytes mean.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use memmap2::Mmap;
+
+/// How much a stream is read ahead at a time.
+const CHUNK: usize = 1 << 20;
+
+/// A window on the bytes of a capture, from the current position on.
+pub(super) struct Window {
+    bytes: Bytes,
+    /// Offset of the window's first byte in the (decompressed) capture.
+    offset: u64,
+}
+
+enum Bytes {
+    Mapped {
+        map: Arc<Mmap>,
+        at: usize,
+    },
+    Stream {
+        reader: Box<dyn Read + Send>,
+        buffer: Vec<u8>,
+        at: usize,
+    },
+}
+
+impl Window {
+    /// Maps a regular file that is not empty.
+    pub(super) fn map(file: &File) -> io::Result<Window> {
+        report_shrunken_maps();
+        // SAFETY: the map is only read. If another process shortens the file,
+        // reading past its new end raises a signal instead of returning
+        // garbage; `report_shrunken_maps` turns that into a message.
+        let map = unsafe { Mmap::map(file)? };
+        #[cfg(unix)]
+        // Only advice: reading works without it.
+        let _ = map.advise(memmap2::Advice::Sequential);
+        Ok(Window {
+            bytes: Bytes::Mapped {
+                map: Arc::new(map),
+                at: 0,
+            },
+            offset: 0,
+        })
+    }
+
+    pub(super) fn stream(reader: Box<dyn Read + Send>) -> Window {
+        Window {
+            bytes: Bytes::Stream {
+                reader,
+                buffer: Vec::new(),
+                at: 0,
+            },
+            offset: 0,
+        }
+    }
+
+    /// What can be read without waiting, from the current position on.
+    pub(super) fn bytes(&self) -> &[u8] {
+        match &self.bytes {
+            Bytes::Mapped { map, at } => &map[*at..],
+            Bytes::Stream { buffer, at, .. } => &buffer[*at..],
+        }
+    }
+
+    /// Offset of [`Window::bytes`] in the capture.
+    pub(super) fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// Moves `count` bytes forward, at most to the end of the window.
+    pub(super) fn consume(&mut self, count: usize) {
+        let count = count.min(self.bytes().len());
+        self.offset += count as u64;
+        match &mut self.bytes {
+            Bytes::Mapped { at, .. } | Bytes::Stream { at, .. } => *at += count,
+        }
+    }
+
+    /// Makes the window longer; `false` at the end of the capture.
+    pub(super) fn fill(&mut self) -> io::Result<bool> {
+        let Bytes::Stream { reader, buffer, at } = &mut self.bytes else {
+            return Ok(false);
+        };
+        buffer.drain(..*at);
+        *at = 0;
+        let before = buffer.len();
+        buffer.resize(before + CHUNK, 0);
+        let read = loop {
+            match reader.read(&mut buffer[before..]) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                other => break other,
+            }
+        };
+        buffer.truncate(before + *read.as_ref().unwrap_or(&0));
+        Ok(read? > 0)
+    }
+
+    /// The memory map, if the capture is a mapped file.
+    pub(super) fn mapping(&self) -> Option<&Arc<Mmap>> {
+        match &self.bytes {
+            Bytes::Mapped { map, .. } => Some(map),
+            Bytes::Stream { .. } => None,
+        }
+    }
+}
+
+/// Counts the bytes that pass, for the progress of compressed input.
+pub(super) struct CountingReader<R> {
+    pub(super) inner: R,
+    pub(super) count: Arc<AtomicU64>,
+}
+
+impl<R: Read> Read for CountingReader<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(buffer)?;
+        self.count.fetch_add(read as u64, Ordering::Relaxed);
+        Ok(read)
+    }
+}
+
+/// Whether `path` can be mapped: a pipe or device must be read as a stream.
+pub(super) fn is_regular(path: &Path) -> io::Result<bool> {
+    Ok(std::fs::metadata(path)?.is_file())
+}
+
+/// Ends the program with a message, rather than with a bare signal, when a
+/// mapped file is shortened by someone else while it is read. No OS lets a
+/// process go on from there; Windows refuses to shorten a mapped file.
+#[cfg(unix)]
+fn report_shrunken_maps() {
+    extern "C" fn on_bus_error(_: libc::c_int) {
+        const MESSAGE: &[u8] =
+            b"simtel: error: an input file became shorter while it was being read\n";
+        // SAFETY: write and _exit are async-signal-safe and take plain values.
+        unsafe {
+            libc::write(2, MESSAGE.as_ptr().cast(), MESSAGE.len());
+            libc::_exit(1);
+        }
+    }
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(|| {
+        // SAFETY: the handler only makes async-signal-safe calls; the struct
+        // is zeroed, which is a valid `sigaction` with an empty mask.
+        unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = on_bus_error as *const () as usize;
+            libc::sigaction(libc::SIGBUS, &action, std::ptr::null_mut());
+        }
+    });
+}
+
+#[cfg(not(unix))]
+fn report_shrunken_maps() {}

@@ -1,0 +1,622 @@
+//! `simtel convert`: captures into tables.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{anyhow, bail};
+use clap::{Args, ValueEnum};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::{Value, json};
+
+use super::messages::{DIM, Messages, STRONG};
+use super::{Outcome, UsageError, inputs, values};
+use crate::capture::Capture;
+use crate::decode::{
+    Cars, CaptureReport, ColumnPatterns, Converter, Options, Refused, Report, Selection, TimeBound,
+    TimeRange,
+};
+use crate::formats::Formats;
+use crate::sink::{Compression, Destination, Encoding, Format, Outputs, SinkOptions, Written};
+
+/// Convert captures to Parquet, CSV, JSON or Arrow tables
+///
+/// Reads the UDP datagrams of captures, recognises the game and its packets,
+/// and writes one tidy table for each kind of packet: one row a packet, or one
+/// for each car, zone, lap or stint in it. Without more options every table of
+/// every format goes to DIR/<format>/<table>.parquet.
+#[derive(Debug, Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(super) struct Convert {
+    /// Captures: .pcap or .pcapng files, also compressed with gzip or zstd;
+    /// folders of them; patterns; `-` for standard input
+    #[arg(required = true, value_name = "INPUT")]
+    inputs: Vec<PathBuf>,
+    /// Folder for the tables; or, for exactly one table, a file or `-` for
+    /// standard output
+    #[arg(short, long, value_name = "PATH")]
+    output: PathBuf,
+    /// Format of the output [default: by the ending of PATH, else parquet]
+    #[arg(short, long)]
+    format: Option<FormatName>,
+    /// Tables to write, by name or format/name, with * and ? [default: all]
+    #[arg(short, long, value_name = "NAMES", value_delimiter = ',', value_parser = values::pattern)]
+    tables: Vec<glob::Pattern>,
+    /// Columns to write, with * and ?; keys such as car_index stay unless
+    /// excluded with a leading ! [default: all]
+    #[arg(short, long, value_name = "NAMES", value_delimiter = ',', allow_hyphen_values = true)]
+    columns: Vec<String>,
+    /// Whose rows to write in tables with a row a car
+    #[arg(long, default_value = "all")]
+    cars: CarsName,
+    /// Start here: an offset from the first packet such as 1m30s, or a moment
+    /// such as 2026-05-24T12:00:00Z
+    #[arg(long, value_name = "TIME", value_parser = values::time_bound)]
+    from: Option<TimeBound>,
+    /// Stop before this time, given like --from
+    #[arg(long, value_name = "TIME", value_parser = values::time_bound)]
+    until: Option<TimeBound>,
+    /// Add a column with the name beside each column of ids
+    #[arg(long)]
+    labels: bool,
+    /// Compression: zstd, gzip, snappy, lz4 or none, with a level as in zstd:9
+    /// [default: zstd:3 for parquet, else none]
+    #[arg(long, value_name = "NAME", value_parser = values::compression)]
+    compression: Option<Compression>,
+    /// Parquet encodings: the smallest files, or files for old readers
+    #[arg(long, default_value = "compact")]
+    encoding: EncodingName,
+    /// Make a folder for each value of these key columns (Hive layout), such as
+    /// session_uid or capture
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    partition_by: Vec<String>,
+    /// Worker threads [default: as many as there are cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: Option<u16>,
+    /// Replace files that exist
+    #[arg(long)]
+    force: bool,
+    /// Leave tables alone whose files exist
+    #[arg(long, conflicts_with = "force")]
+    skip_existing: bool,
+    /// Also write tables that have no rows
+    #[arg(long)]
+    keep_empty: bool,
+    /// Decode the known beginning of packets that are longer than they should be
+    #[arg(long)]
+    lenient: bool,
+    /// Fail at the first damage or unrecognised datagram
+    #[arg(long)]
+    strict: bool,
+    /// Print a report as JSON on standard output
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "Examples:
+  simtel convert race.pcap -o out
+  simtel convert captures/ -o out --format csv --tables car_telemetry,lap_data --cars player
+  simtel convert race.pcap -o laps.csv --tables lap_data --columns '*lap*' --labels
+  tcpdump -w - udp port 20777 | simtel convert - -o out
+  simtel convert race.pcap.zst -o - --tables events --format ndjson | jq .event_code";
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum FormatName {
+    Parquet,
+    Csv,
+    /// One array of objects
+    Json,
+    /// One object a line
+    #[value(alias = "jsonl")]
+    Ndjson,
+    /// Arrow IPC file; a stream when it goes to standard output
+    Arrow,
+    /// Arrow IPC stream
+    ArrowStream,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum CarsName {
+    All,
+    /// The player's own
+    Player,
+    /// Those that take part in the session
+    Active,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum EncodingName {
+    Compact,
+    Portable,
+}
+
+impl Convert {
+    pub(super) fn run(self, messages: &Messages) -> anyhow::Result<Outcome> {
+        let started = Instant::now();
+        let formats = Formats::built_in();
+        let selection = self.selection(&formats)?;
+        let paths = inputs::expand(&self.inputs)?;
+        let names: Vec<String> = paths.iter().map(|path| input_name(path)).collect();
+        let outputs = Outputs::new(self.sink_options(&paths, &names)?);
+        let options = Options {
+            formats,
+            selection,
+            time: TimeRange {
+                from: self.from,
+                until: self.until,
+            },
+            threads: self.threads.map_or_else(values::default_threads, usize::from),
+            partition_by: self.partition_by.clone(),
+            keep_empty: self.keep_empty,
+            lenient: self.lenient,
+            strict: self.strict,
+        };
+
+        let interrupted = watch_for_interrupts();
+        let bar = progress_bar(&paths, messages);
+        let mut converter = Converter::new(options, &names, &outputs)?;
+        let mut done = 0;
+        for (path, name) in paths.iter().zip(&names) {
+            let capture = match Capture::open(path) {
+                Ok(capture) => capture,
+                // One bad file does not spoil a batch.
+                Err(error) if paths.len() > 1 && !self.strict => {
+                    converter.add_failed(name, error.to_string());
+                    continue;
+                }
+                Err(error) => return Err(error.into()),
+            };
+            let size = capture.size().unwrap_or(0);
+            converter.add(name, capture, &mut |progress| {
+                bar.set_position(done + progress.position);
+                bar.set_message(format!("{} rows", values::count(progress.rows)));
+                match interrupted.load(Ordering::Relaxed) {
+                    true => Err(anyhow!("interrupted; nothing was written")),
+                    false => Ok(()),
+                }
+            })?;
+            done += size;
+        }
+        let report = converter.finish()?;
+        if interrupted.load(Ordering::Relaxed) {
+            bail!("interrupted; nothing was written");
+        }
+        let written = outputs.finish(&report.rows_by_table)?;
+        bar.finish_and_clear();
+
+        let outcome = Summary {
+            report: &report,
+            written: &written,
+            elapsed: started.elapsed(),
+        };
+        match self.json {
+            true => outcome.print_json()?,
+            false => outcome.print(messages),
+        }
+        outcome.outcome(messages)
+    }
+
+    fn selection(&self, formats: &Formats) -> anyhow::Result<Selection> {
+        let mut columns = ColumnPatterns::default();
+        for name in &self.columns {
+            let (list, name) = match name.strip_prefix('!') {
+                Some(name) => (&mut columns.excluded, name),
+                None => (&mut columns.included, name.as_str()),
+            };
+            let pattern = values::pattern(name)
+                .map_err(|error| UsageError(format!("--columns {name}: {error}")))?;
+            list.push(pattern);
+        }
+        let selection = Selection {
+            tables: self.tables.clone(),
+            columns,
+            cars: match self.cars {
+                CarsName::All => Cars::All,
+                CarsName::Player => Cars::Player,
+                CarsName::Active => Cars::Active,
+            },
+            labels: self.labels,
+        };
+        // A misspelt name would silently select nothing.
+        for pattern in &self.tables {
+            let one = Selection {
+                tables: vec![pattern.clone()],
+                ..Selection::default()
+            };
+            let mut layouts = formats.layouts().iter();
+            let known = layouts
+                .any(|layout| layout.tables.iter().any(|table| one.takes_table(layout, table)));
+            if !known {
+                return Err(UsageError(unknown_table(pattern.as_str(), formats)).into());
+            }
+        }
+        for pattern in &selection.columns.included {
+            let mut columns = formats
+                .layouts()
+                .iter()
+                .flat_map(|layout| &layout.tables)
+                .flat_map(|table| &table.columns);
+            if !columns.any(|column| pattern.matches(&column.name)) {
+                let message = format!("no table has a column {pattern}; names are in snake_case");
+                return Err(UsageError(message).into());
+            }
+        }
+        Ok(selection)
+    }
+
+    fn sink_options(&self, paths: &[PathBuf], names: &[String]) -> anyhow::Result<SinkOptions> {
+        let (implied, implied_compression) = by_extension(&self.output);
+        let destination = if self.output.as_os_str() == "-" {
+            Destination::Stdout
+        } else if implied.is_some() && !self.output.is_dir() {
+            Destination::File(self.output.clone())
+        } else {
+            Destination::Folder(self.output.clone())
+        };
+        let format = match (self.format, implied) {
+            (Some(FormatName::Parquet), _) => Format::Parquet,
+            (Some(FormatName::Csv), _) => Format::Csv,
+            (Some(FormatName::Json), _) => Format::Json,
+            (Some(FormatName::Ndjson), _) => Format::Ndjson,
+            // Only a stream can be read while it is written.
+            (Some(FormatName::Arrow), _) if destination == Destination::Stdout => {
+                Format::ArrowStream
+            }
+            (Some(FormatName::Arrow), _) => Format::Arrow,
+            (Some(FormatName::ArrowStream), _) => Format::ArrowStream,
+            (None, Some(implied)) => implied,
+            (None, None) => Format::Parquet,
+        };
+        let compression = self
+            .compression
+            .or(implied_compression)
+            .unwrap_or(format.default_compression());
+        if !format.allows(compression) {
+            return Err(UsageError(format!(
+                "{} files are not compressed in this way: {}",
+                format.extension(),
+                "parquet takes zstd, gzip, snappy, lz4 or none; csv, json and ndjson take zstd, \
+                 gzip or none; arrow takes zstd, lz4 or none"
+            ))
+            .into());
+        }
+        if let Destination::File(output) = &destination
+            && let Ok(output) = output.canonicalize()
+            && paths.iter().any(|path| path.canonicalize().is_ok_and(|path| path == output))
+        {
+            return Err(UsageError(format!(
+                "{} is an input; the output must go elsewhere",
+                output.display()
+            ))
+            .into());
+        }
+        if !self.partition_by.is_empty() && !matches!(destination, Destination::Folder(_)) {
+            let message = "--partition-by makes folders: give a folder to -o";
+            return Err(UsageError(message.into()).into());
+        }
+        if self.json && destination == Destination::Stdout {
+            let message = "--json and `-o -` both want standard output: give a file to -o";
+            return Err(UsageError(message.into()).into());
+        }
+        let to_terminal = std::io::IsTerminal::is_terminal(&std::io::stdout());
+        let is_binary = matches!(
+            format,
+            Format::Parquet | Format::Arrow | Format::ArrowStream
+        );
+        if destination == Destination::Stdout && to_terminal && is_binary {
+            return Err(UsageError(format!(
+                "{} is not for a terminal: redirect standard output, or use --format csv",
+                format.extension()
+            ))
+            .into());
+        }
+        Ok(SinkOptions {
+            destination,
+            format,
+            compression,
+            encoding: match self.encoding {
+                EncodingName::Compact => Encoding::Compact,
+                EncodingName::Portable => Encoding::Portable,
+            },
+            force: self.force,
+            skip_existing: self.skip_existing,
+            inputs: names.to_vec(),
+        })
+    }
+}
+
+fn input_name(path: &Path) -> String {
+    match path.as_os_str() == "-" {
+        true => "standard input".into(),
+        false => path.display().to_string(),
+    }
+}
+
+/// What the ending of an output file says of its format and compression.
+fn by_extension(path: &Path) -> (Option<Format>, Option<Compression>) {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = name.to_lowercase();
+    let (name, compression) = match (name.strip_suffix(".gz"), name.strip_suffix(".zst")) {
+        (Some(name), _) => (name, Some(Compression::Gzip(6))),
+        (_, Some(name)) => (name, Some(Compression::Zstandard(3))),
+        _ => (name.as_str(), None),
+    };
+    let format = match name.rsplit_once('.').map(|(_, extension)| extension) {
+        Some("parquet") => Some(Format::Parquet),
+        Some("csv") => Some(Format::Csv),
+        Some("json") => Some(Format::Json),
+        Some("ndjson" | "jsonl") => Some(Format::Ndjson),
+        Some("arrow" | "feather") => Some(Format::Arrow),
+        Some("arrows") => Some(Format::ArrowStream),
+        _ => None,
+    };
+    (format, compression)
+}
+
+/// Says which tables there are, nearest first.
+fn unknown_table(name: &str, formats: &Formats) -> String {
+    let mut names: Vec<&str> = formats
+        .layouts()
+        .iter()
+        .flat_map(|layout| &layout.tables)
+        .map(|table| table.name.as_str())
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    let alike = |known: &&&str| known.contains(name) || name.contains(**known);
+    match names.iter().find(alike) {
+        Some(near) => format!("there is no table {name}; did you mean {near}?"),
+        None => format!("there is no table {name}; there are {}", names.join(", ")),
+    }
+}
+
+/// Ends a conversion at the next occasion, so that temporary files are cleared
+/// away; a second interrupt ends the program at once.
+fn watch_for_interrupts() -> &'static AtomicBool {
+    static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+    // Without a handler an interrupt only leaves temporary files behind.
+    let _ = ctrlc::set_handler(|| {
+        if INTERRUPTED.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+    });
+    &INTERRUPTED
+}
+
+fn progress_bar(paths: &[PathBuf], messages: &Messages) -> ProgressBar {
+    if messages.is_quiet() {
+        return ProgressBar::hidden();
+    }
+    let sizes = paths.iter().map(|path| Some(path.metadata().ok()?.len()));
+    // On anything but a terminal indicatif draws nothing.
+    let (bar, template) = match sizes.sum::<Option<u64>>() {
+        Some(total) => (
+            ProgressBar::new(total),
+            "{wide_bar} {decimal_bytes}/{decimal_total_bytes} {decimal_bytes_per_sec} {msg} {eta} left",
+        ),
+        None => (
+            ProgressBar::no_length(),
+            "{spinner} {decimal_bytes} {decimal_bytes_per_sec} {msg} {elapsed}",
+        ),
+    };
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
+    bar
+}
+
+/// What a conversion came to.
+struct Summary<'a> {
+    report: &'a Report,
+    written: &'a Written,
+    elapsed: Duration,
+}
+
+impl Summary<'_> {
+    fn outcome(&self, messages: &Messages) -> anyhow::Result<Outcome> {
+        let captures = &self.report.captures;
+        if captures.iter().all(|capture| capture.error.is_some()) {
+            bail!("none of the inputs could be read");
+        }
+        let decoded: u64 = captures.iter().map(CaptureReport::decoded_datagrams).sum();
+        if decoded == 0 {
+            messages.warning(self.nothing_found());
+        }
+        let flawed = decoded == 0 || captures.iter().any(CaptureReport::is_flawed);
+        Ok(match flawed {
+            true => Outcome::Flawed,
+            false => Outcome::Complete,
+        })
+    }
+
+    fn nothing_found(&self) -> String {
+        let captures = &self.report.captures;
+        let datagrams: u64 = captures.iter().map(|capture| capture.counts.datagrams).sum();
+        let out_of_range: u64 = captures.iter().map(|capture| capture.out_of_range).sum();
+        let known: Vec<String> = Formats::built_in()
+            .layouts()
+            .iter()
+            .map(|layout| format!("{} ({})", layout.title, layout.name))
+            .collect();
+        let seen = match (datagrams, out_of_range) {
+            (0, _) => "there is no UDP datagram".to_string(),
+            (_, 0) => format!("none of {} UDP datagrams is known", values::count(datagrams)),
+            _ => format!(
+                "none of {} UDP datagrams is known and in the time range ({} are outside it)",
+                values::count(datagrams),
+                values::count(out_of_range)
+            ),
+        };
+        format!(
+            "no telemetry was found, so no table was written: {seen}. This version knows {}",
+            known.join(", ")
+        )
+    }
+
+    fn print(&self, messages: &Messages) {
+        let report = self.report;
+        for capture in &report.captures {
+            for ((format, packet), seen) in &capture.packets {
+                messages.detail(format_args!(
+                    "{}: {format} {packet}: {} datagrams, {}",
+                    capture.name,
+                    values::count(seen.datagrams),
+                    values::bytes(seen.bytes)
+                ));
+            }
+        }
+        for (format, title) in &report.formats {
+            let mut tables = self.written.tables.iter();
+            if tables.any(|table| table.format == *format) {
+                messages.note(format_args!("{STRONG}{title}{STRONG:#} ({format})"));
+            }
+            let tables = self.written.tables.iter();
+            for table in tables.filter(|table| table.format == *format && table.path != "-") {
+                messages.note(format_args!(
+                    "  {:<34} {:>12} rows {:>10}  {DIM}{}{DIM:#}",
+                    table.table,
+                    values::count(table.rows),
+                    values::bytes(table.bytes),
+                    table.path
+                ));
+            }
+        }
+        for skipped in &self.written.skipped {
+            messages.note(format_args!("left alone, since it exists: {skipped}"));
+        }
+        let datagrams: u64 = report
+            .captures
+            .iter()
+            .map(CaptureReport::decoded_datagrams)
+            .sum();
+        let read: u64 = report.captures.iter().filter_map(|capture| capture.size).sum();
+        let written: u64 = self.written.tables.iter().map(|table| table.bytes).sum();
+        messages.note(format_args!(
+            "{} tables, {} rows, {} from {} datagrams{} in {:.2} s",
+            self.written.tables.len(),
+            values::count(report.rows),
+            values::bytes(written),
+            values::count(datagrams),
+            match read {
+                0 => String::new(),
+                read => format!(" ({})", values::bytes(read)),
+            },
+            self.elapsed.as_secs_f64()
+        ));
+        for capture in &report.captures {
+            for flaw in capture.flaws() {
+                // An error of opening names the file itself.
+                match &capture.error {
+                    Some(error) => messages.warning(error),
+                    None => messages.warning(format_args!("{}: {flaw}", capture.name)),
+                }
+            }
+            if capture.counts.untimed > 0 {
+                messages.warning(format_args!(
+                    "{}: {} packets have no time stamp; their capture_time is 1970",
+                    capture.name, capture.counts.untimed
+                ));
+            }
+        }
+        if report.replaced_texts > 0 {
+            messages.warning(format_args!(
+                "{} texts were not UTF-8; what could not be read is shown as \u{FFFD}",
+                values::count(report.replaced_texts)
+            ));
+        }
+    }
+
+    fn print_json(&self) -> anyhow::Result<()> {
+        let report = json!({
+            "schema_version": 1,
+            "simtel": env!("CARGO_PKG_VERSION"),
+            "command": "convert",
+            "seconds": self.elapsed.as_secs_f64(),
+            "rows": self.report.rows,
+            "replaced_texts": self.report.replaced_texts,
+            "inputs": self.report.captures.iter().map(capture_json).collect::<Vec<_>>(),
+            "tables": self.written.tables.iter().map(|table| json!({
+                "format": table.format,
+                "table": table.table,
+                "path": table.path,
+                "rows": table.rows,
+                "bytes": table.bytes,
+            })).collect::<Vec<_>>(),
+            "skipped": self.written.skipped,
+        });
+        let mut stdout = std::io::stdout();
+        serde_json::to_writer_pretty(&mut stdout, &report)?;
+        std::io::Write::write_all(&mut stdout, b"\n")?;
+        Ok(())
+    }
+}
+
+fn capture_json(capture: &CaptureReport) -> Value {
+    let counts = &capture.counts;
+    json!({
+        "name": capture.name,
+        "bytes": capture.size,
+        "error": capture.error,
+        "first_time_ns": capture.span.map(|(first, _)| first),
+        "last_time_ns": capture.span.map(|(_, last)| last),
+        "packets": counts.packets,
+        "datagrams": counts.datagrams,
+        "decoded": capture.decoded_datagrams(),
+        "refused": capture.refused_datagrams,
+        "out_of_range": capture.out_of_range,
+        "cut": counts.cut,
+        "malformed": counts.malformed,
+        "incomplete": counts.incomplete,
+        "other_packets": counts.other,
+        "unknown_link": counts.unknown_link,
+        "untimed": counts.untimed,
+        "by_packet": capture.packets.iter().map(|((format, packet), seen)| json!({
+            "format": format,
+            "packet": packet,
+            "datagrams": seen.datagrams,
+            "bytes": seen.bytes,
+        })).collect::<Vec<_>>(),
+        "refusals": capture.refused.iter().map(|(why, found)| {
+            let mut refusal = refusal_json(why);
+            refusal["count"] = found.count.into();
+            refusal["first_offset"] = found.first_offset.into();
+            refusal["first_bytes"] = found.first_bytes.as_str().into();
+            refusal
+        }).collect::<Vec<_>>(),
+        "damage": capture.damage.finds.iter().map(|(offset, what)| json!({
+            "offset": offset,
+            "what": what,
+        })).collect::<Vec<_>>(),
+        "damage_count": capture.damage.count,
+    })
+}
+
+fn refusal_json(why: &Refused) -> Value {
+    match why {
+        Refused::UnexpectedLength {
+            format,
+            packet,
+            expected,
+            actual,
+            decoded,
+        } => json!({
+            "reason": "unexpected_length",
+            "format": format,
+            "packet": packet,
+            "expected": expected,
+            "length": actual,
+            "decoded": decoded,
+        }),
+        Refused::UnknownPacket { format, id, length } => json!({
+            "reason": "unknown_packet",
+            "format": format,
+            "packet_id": id,
+            "length": length,
+        }),
+        Refused::Unrecognised { port, length } => json!({
+            "reason": "unrecognised",
+            "port": port,
+            "length": length,
+        }),
+    }
+}

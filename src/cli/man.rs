@@ -1,0 +1,63 @@
+//! `simtel man`: manual pages, one for the program and one for each command.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::Context;
+use clap::Args;
+use clap_mangen::Man as Page;
+
+use super::{Outcome, UsageError, command};
+
+/// Print a manual page, or write all of them to a folder
+#[derive(Debug, Args)]
+pub(super) struct Man {
+    /// The command whose page to print; the program's own if left out
+    command: Option<String>,
+    /// Write every page into this folder instead
+    #[arg(short, long, value_name = "DIR", conflicts_with = "command")]
+    output: Option<PathBuf>,
+}
+
+impl Man {
+    pub(super) fn run(self) -> anyhow::Result<Outcome> {
+        let pages = pages()?;
+        if let Some(folder) = self.output {
+            let cannot = || format!("cannot write to {}", folder.display());
+            std::fs::create_dir_all(&folder).with_context(cannot)?;
+            for (name, page) in pages {
+                std::fs::write(folder.join(format!("{name}.1")), page).with_context(cannot)?;
+            }
+            return Ok(Outcome::Complete);
+        }
+        let wanted = match &self.command {
+            Some(name) => format!("simtel-{name}"),
+            None => "simtel".into(),
+        };
+        match pages.iter().find(|(name, _)| *name == wanted) {
+            Some((_, page)) => std::io::stdout().write_all(page)?,
+            None => {
+                let message = format!("there is no command {}", self.command.unwrap_or_default());
+                return Err(UsageError(message).into());
+            }
+        }
+        Ok(Outcome::Complete)
+    }
+}
+
+/// Name and text of every page.
+fn pages() -> anyhow::Result<Vec<(String, Vec<u8>)>> {
+    let program = command();
+    let mut pages = Vec::new();
+    let commands = program.get_subcommands().filter(|sub| sub.get_name() != "help");
+    for page in std::iter::once(&program).chain(commands) {
+        let name = match page.get_name() {
+            "simtel" => "simtel".to_string(),
+            name => format!("simtel-{name}"),
+        };
+        let mut text = Vec::new();
+        Page::new(page.clone().name(name.clone())).render(&mut text)?;
+        pages.push((name, text));
+    }
+    Ok(pages)
+}

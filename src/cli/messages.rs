@@ -1,0 +1,67 @@
+//! What a command says on standard error: errors, warnings, notes.
+
+use std::fmt::Display;
+use std::io::Write;
+
+use anstream::ColorChoice;
+use anstyle::{AnsiColor, Style};
+
+use super::{Color, Common};
+
+const ERROR: Style = AnsiColor::Red.on_default().bold();
+const WARNING: Style = AnsiColor::Yellow.on_default().bold();
+pub(super) const STRONG: Style = Style::new().bold();
+pub(super) const DIM: Style = Style::new().dimmed();
+
+pub(super) struct Messages {
+    quiet: bool,
+    verbose: bool,
+}
+
+impl Messages {
+    pub(super) fn new(common: &Common) -> Messages {
+        match common.color {
+            Color::Auto => ColorChoice::Auto,
+            Color::Always => ColorChoice::Always,
+            Color::Never => ColorChoice::Never,
+        }
+        .write_global();
+        Messages {
+            quiet: common.quiet,
+            verbose: common.verbose,
+        }
+    }
+
+    pub(super) fn error(&self, error: &anyhow::Error) {
+        say(format_args!("{ERROR}error:{ERROR:#} {error:#}"));
+    }
+
+    pub(super) fn warning(&self, warning: impl Display) {
+        if !self.quiet {
+            say(format_args!("{WARNING}warning:{WARNING:#} {warning}"));
+        }
+    }
+
+    /// A line that is not printed when the user wants quiet.
+    pub(super) fn note(&self, note: impl Display) {
+        if !self.quiet {
+            say(note);
+        }
+    }
+
+    /// A line for those who want to know more.
+    pub(super) fn detail(&self, detail: impl Display) {
+        if self.verbose {
+            say(detail);
+        }
+    }
+
+    pub(super) fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+}
+
+/// A message that cannot be printed has nowhere else to go.
+fn say(message: impl Display) {
+    let _ = writeln!(anstream::stderr(), "{message}");
+}

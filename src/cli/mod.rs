@@ -1,0 +1,136 @@
+//! The command line: the whole clap tree, and what an outcome means for the
+//! exit code. Each subcommand has a file of its own with its arguments and its
+//! `run`; the work itself is done elsewhere.
+
+mod completions;
+mod convert;
+mod inputs;
+mod man;
+mod messages;
+mod values;
+
+use std::io;
+use std::process::ExitCode;
+
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+
+use messages::Messages;
+
+/// Record, replay and convert sim-racing telemetry.
+#[derive(Debug, Parser)]
+#[command(
+    name = "simtel",
+    version,
+    max_term_width = 100,
+    propagate_version = true,
+    after_long_help = EXIT_STATUS
+)]
+struct Cli {
+    #[command(flatten)]
+    common: Common,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Convert(convert::Convert),
+    Completions(completions::Completions),
+    Man(man::Man),
+}
+
+/// Options of every command.
+#[derive(Debug, Args)]
+struct Common {
+    /// Print errors only
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    quiet: bool,
+    /// Print more about what is read
+    #[arg(short, long, global = true)]
+    verbose: bool,
+    /// When to use colours
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    color: Color,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+const EXIT_STATUS: &str = "Exit status:
+  0  all is well
+  1  failed; no output file was left half-written
+  2  wrong usage
+  3  finished, but some input was damaged or not recognised (see the warnings)";
+
+/// How a command ended, other than by an error.
+enum Outcome {
+    Complete,
+    /// Some input was damaged or not recognised.
+    Flawed,
+}
+
+/// The user asked for something that makes no sense.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct UsageError(String);
+
+/// Runs the program on the arguments of the process.
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // A closed pipe is no reason to complain.
+            let _ = error.print();
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+        }
+    };
+    let messages = Messages::new(&cli.common);
+    let result = match cli.command {
+        Command::Convert(command) => command.run(&messages),
+        Command::Completions(command) => command.run(),
+        Command::Man(command) => command.run(),
+    };
+    match result {
+        Ok(Outcome::Complete) => ExitCode::SUCCESS,
+        Ok(Outcome::Flawed) => ExitCode::from(3),
+        Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            messages.error(&error);
+            match error.is::<UsageError>() {
+                true => ExitCode::from(2),
+                false => ExitCode::FAILURE,
+            }
+        }
+    }
+}
+
+/// Whether whoever read our output has had enough, as `head` does.
+fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        let kind = cause.downcast_ref::<io::Error>().map(io::Error::kind);
+        kind == Some(io::ErrorKind::BrokenPipe)
+            || cause.to_string().contains("Broken pipe (os error 32)")
+    })
+}
+
+/// The clap tree, ready to generate from.
+fn command() -> clap::Command {
+    let mut command = Cli::command();
+    command.build();
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Cli;
+    use clap::CommandFactory;
+
+    #[test]
+    fn clap_tree_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,106 @@
+//! Values as people write them on a command line: durations and moments,
+//! compressions, patterns; and sizes and counts as they like to read them.
+
+use std::num::NonZeroUsize;
+
+use chrono::DateTime;
+use glob::Pattern;
+
+use crate::decode::TimeBound;
+use crate::sink::Compression;
+
+/// `90s`, `1m30s`, `500ms`, or a moment such as `2026-05-24T12:00:00Z`.
+pub(super) fn time_bound(text: &str) -> Result<TimeBound, String> {
+    if let Ok(moment) = DateTime::parse_from_rfc3339(text) {
+        return moment
+            .timestamp_nanos_opt()
+            .map(TimeBound::Absolute)
+            .ok_or_else(|| "this moment lies too far away".into());
+    }
+    let explain = || {
+        "write an offset from the start such as 90s, 1m30s or 500ms, or a moment such as \
+         2026-05-24T12:00:00Z"
+            .to_string()
+    };
+    let duration = humantime::parse_duration(text).map_err(|_| explain())?;
+    let nanoseconds = i64::try_from(duration.as_nanos()).map_err(|_| explain())?;
+    Ok(TimeBound::Offset(nanoseconds))
+}
+
+/// `zstd`, `zstd:9`, `gzip:6`, `snappy`, `lz4`, `none`.
+pub(super) fn compression(text: &str) -> Result<Compression, String> {
+    let (name, level) = match text.split_once(':') {
+        Some((name, level)) => {
+            let level: u32 = level
+                .parse()
+                .map_err(|_| format!("`{level}` is not a compression level"))?;
+            (name, Some(level))
+        }
+        None => (text, None),
+    };
+    let within = |lowest: u32, highest: u32, default: u32| {
+        let level = level.unwrap_or(default);
+        match (lowest..=highest).contains(&level) {
+            true => Ok(level),
+            false => Err(format!("{name} has levels from {lowest} to {highest}")),
+        }
+    };
+    match (name, level) {
+        ("none" | "uncompressed", None) => Ok(Compression::None),
+        ("snappy", None) => Ok(Compression::Snappy),
+        ("lz4", None) => Ok(Compression::Lz4),
+        ("gzip", _) => within(1, 9, 6).map(Compression::Gzip),
+        ("zstd", _) => within(1, 22, 3).map(|level| Compression::Zstandard(level as i32)),
+        ("none" | "uncompressed" | "snappy" | "lz4", Some(_)) => {
+            Err(format!("{name} has no levels"))
+        }
+        _ => Err("known are zstd[:1..22], gzip[:1..9], snappy, lz4 and none".into()),
+    }
+}
+
+/// A name with `*`, `?` and `[…]`.
+pub(super) fn pattern(text: &str) -> Result<Pattern, String> {
+    Pattern::new(text).map_err(|error| error.msg.to_string())
+}
+
+/// How many threads to use when the user does not say.
+pub(super) fn default_threads() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZeroUsize::get)
+}
+
+/// A number of bytes in a unit that is easy to read.
+pub(super) fn bytes(count: u64) -> String {
+    indicatif::DecimalBytes(count).to_string()
+}
+
+/// A number with its thousands apart.
+pub(super) fn count(number: u64) -> String {
+    indicatif::HumanCount(number).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_and_offsets_are_told_apart() {
+        assert_eq!(time_bound("1m30s"), Ok(TimeBound::Offset(90_000_000_000)));
+        assert_eq!(time_bound("500ms"), Ok(TimeBound::Offset(500_000_000)));
+        assert_eq!(
+            time_bound("1970-01-01T00:00:01.5+00:00"),
+            Ok(TimeBound::Absolute(1_500_000_000))
+        );
+        assert!(time_bound("soon").is_err());
+        assert!(time_bound("9999-01-01T00:00:00Z").is_err());
+    }
+
+    #[test]
+    fn compressions_know_their_levels() {
+        assert_eq!(compression("zstd"), Ok(Compression::Zstandard(3)));
+        assert_eq!(compression("gzip:9"), Ok(Compression::Gzip(9)));
+        assert!(compression("gzip:0").is_err());
+        assert!(compression("zstd:x").is_err());
+        assert!(compression("snappy:1").is_err());
+        assert!(compression("brotli").is_err());
+    }
+}

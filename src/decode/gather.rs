@@ -1,0 +1,591 @@
+//! From records to columns: strided values are copied out of the records'
+//! bytes, column by column, a cache's worth of records at a time. One engine
+//! for all formats; which bytes make a column is the layout's business.
+
+use std::sync::Arc;
+
+use arrow::array::{
+    Array, ArrayRef, AsArray, DictionaryArray, Int32Array, PrimitiveArray, RecordBatch,
+    RecordBatchOptions, StringArray, StringBuilder,
+};
+use arrow::buffer::{NullBuffer, ScalarBuffer};
+use arrow::datatypes::{
+    ArrowPrimitiveType, DataType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type,
+    Int64Type, TimestampNanosecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+};
+use arrow::error::ArrowError;
+
+use super::plan::{CarFilter, Cars, Names, Output, TablePlan};
+use super::records::{Records, Segment};
+use crate::layout::{Column, Scalar, Source, Strided, Table};
+
+/// Records are gathered in tiles of about this many bytes, so that all columns
+/// read them from the cache.
+const TILE: usize = 128 << 10;
+
+/// A batch of rows, and what had to be changed to make them.
+pub(super) struct Gathered {
+    pub batch: RecordBatch,
+    /// Texts whose bytes were not UTF-8 and had to be replaced.
+    pub replaced_texts: u64,
+}
+
+/// Decodes `records` into the rows of one table.
+pub(super) fn gather(plan: &TablePlan, records: &Records) -> Result<Gathered, ArrowError> {
+    let table = plan.table();
+    let grid = Grid::of(table);
+    let length = plan.layout.packets[table.packet].size;
+    let tile = (TILE / length).max(1);
+
+    let mut builders: Vec<Builder> = plan
+        .outputs
+        .iter()
+        .filter_map(|output| match output {
+            Output::Column(position) => Some(Builder::new(&table.columns[*position], table, &grid)),
+            Output::Capture | Output::Label { .. } => None,
+        })
+        .collect();
+    let mut captures = Vec::new();
+    let names_inputs = matches!(plan.outputs.first(), Some(Output::Capture));
+    let mut rows = 0;
+    for segment in records.segments() {
+        let selection = select(plan, &grid, segment);
+        let count = segment.offsets.len();
+        for start in (0..count).step_by(tile) {
+            let tile = Tile {
+                segment,
+                grid: &grid,
+                selection: &selection,
+                records: start..(start + tile).min(count),
+                length,
+            };
+            for builder in &mut builders {
+                builder.add(&tile);
+            }
+        }
+        let added = selection.rows(count, &grid);
+        if names_inputs {
+            let capture = i32::try_from(segment.capture).unwrap_or(i32::MAX);
+            captures.resize(captures.len() + added, capture);
+        }
+        rows += added;
+    }
+
+    let mut replaced_texts = 0;
+    let mut arrays: Vec<ArrayRef> = Vec::with_capacity(plan.outputs.len());
+    let mut builders = builders.into_iter();
+    for output in &plan.outputs {
+        let array = match output {
+            Output::Capture => {
+                let keys = Int32Array::from(std::mem::take(&mut captures));
+                let names = plan.captures.clone();
+                let names = names.unwrap_or_else(|| Arc::new(StringArray::new_null(0)));
+                Arc::new(DictionaryArray::<Int32Type>::try_new(keys, names)?)
+            }
+            Output::Column(_) => match builders.next() {
+                Some(builder) => builder.finish(&mut replaced_texts),
+                None => unreachable!("there is a builder for each column"),
+            },
+            Output::Label { of, names } => label(&arrays[*of], names)?,
+        };
+        arrays.push(array);
+    }
+    let options = RecordBatchOptions::new().with_row_count(Some(rows));
+    Ok(Gathered {
+        batch: RecordBatch::try_new_with_options(plan.schema.clone(), arrays, &options)?,
+        replaced_texts,
+    })
+}
+
+/// All rows that one record could give: the cells of its arrays, in order.
+struct Grid {
+    /// The entry's number along each axis, for each cell.
+    cells: Vec<Vec<usize>>,
+}
+
+impl Grid {
+    fn of(table: &Table) -> Grid {
+        let mut cells = vec![Vec::new()];
+        for axis in &table.axes {
+            cells = cells
+                .iter()
+                .flat_map(|cell: &Vec<usize>| {
+                    (0..axis.length).map(|entry| [cell.as_slice(), &[entry]].concat())
+                })
+                .collect();
+        }
+        Grid { cells }
+    }
+
+    /// Where a value lies in the record, for each cell.
+    fn offsets(&self, field: &Strided) -> Vec<usize> {
+        self.cells
+            .iter()
+            .map(|cell| {
+                let steps = cell.iter().zip(&field.strides);
+                field.offset + steps.map(|(entry, stride)| entry * stride).sum::<usize>()
+            })
+            .collect()
+    }
+}
+
+/// Which cells of each record become rows.
+enum Selected {
+    All,
+    Some {
+        /// Positions in [`Grid::cells`], record after record.
+        cells: Vec<u32>,
+        /// Where each record's cells end.
+        ends: Vec<usize>,
+    },
+}
+
+impl Selected {
+    fn rows(&self, records: usize, grid: &Grid) -> usize {
+        match self {
+            Selected::All => records * grid.cells.len(),
+            Selected::Some { cells, .. } => cells.len(),
+        }
+    }
+}
+
+/// Picks the valid entries of each record's arrays, and the cars asked for.
+fn select(plan: &TablePlan, grid: &Grid, segment: &Segment) -> Selected {
+    let table = plan.table();
+    let counted = table.axes.iter().any(|axis| axis.count.is_some());
+    let filter = plan.car.as_ref().filter(|_| plan.cars != Cars::All);
+    if !counted && filter.is_none() {
+        return Selected::All;
+    }
+    let bytes = segment.bytes();
+    let mut cells = Vec::new();
+    let mut ends = Vec::with_capacity(segment.offsets.len());
+    for (number, offset) in segment.offsets.iter().enumerate() {
+        let record = &bytes[*offset..];
+        let wants = |car: i64, player: i64| match plan.cars {
+            Cars::All => true,
+            Cars::Player => car == player,
+            Cars::Active => {
+                let active = segment.active.get(number).copied().unwrap_or(u64::MAX);
+                !(0..64).contains(&car) || active >> car & 1 == 1
+            }
+        };
+        let whole = match filter {
+            Some(CarFilter::Record { car, player }) => {
+                wants(car.read(record).unwrap_or(-1), player.read(record).unwrap_or(-1))
+            }
+            _ => true,
+        };
+        if whole {
+            let valid = |cell: &[usize]| {
+                let counts = table.axes.iter().zip(cell).all(|(axis, entry)| {
+                    axis.count
+                        .as_ref()
+                        .is_none_or(|count| (*entry as i64) < read_strided(record, count, cell))
+                });
+                counts
+                    && match filter {
+                        Some(CarFilter::Axis { axis, player }) => {
+                            wants(cell[*axis] as i64, player.read(record).unwrap_or(-1))
+                        }
+                        _ => true,
+                    }
+            };
+            let chosen = (0..).zip(&grid.cells).filter(|(_, cell)| valid(cell));
+            cells.extend(chosen.map(|(position, _)| position));
+        }
+        ends.push(cells.len());
+    }
+    Selected::Some { cells, ends }
+}
+
+/// A count beside an array, for the entries that surround it.
+fn read_strided(record: &[u8], field: &Strided, cell: &[usize]) -> i64 {
+    let steps = cell.iter().zip(&field.strides);
+    let offset = field.offset + steps.map(|(entry, stride)| entry * stride).sum::<usize>();
+    record
+        .get(offset..)
+        .and_then(|bytes| field.scalar.read_integer(bytes))
+        .unwrap_or(0)
+}
+
+/// A few records of one segment.
+struct Tile<'a> {
+    segment: &'a Segment,
+    grid: &'a Grid,
+    selection: &'a Selected,
+    records: std::ops::Range<usize>,
+    /// Bytes a record.
+    length: usize,
+}
+
+impl<'a> Tile<'a> {
+    /// The bytes of each record, with the number it has in its segment.
+    fn records(&self) -> impl Iterator<Item = (usize, &'a [u8])> + use<'a> {
+        let bytes = self.segment.bytes();
+        let length = self.length;
+        let offsets = &self.segment.offsets[self.records.clone()];
+        let first = self.records.start;
+        offsets
+            .iter()
+            .enumerate()
+            .map(move |(number, offset)| (first + number, &bytes[*offset..*offset + length]))
+    }
+
+    /// The chosen cells of a record; `None` if all are.
+    fn cells(&self, record: usize) -> Option<&'a [u32]> {
+        match self.selection {
+            Selected::All => None,
+            Selected::Some { cells, ends } => {
+                let start = record.checked_sub(1).map_or(0, |before| ends[before]);
+                Some(&cells[start..ends[record]])
+            }
+        }
+    }
+
+    fn rows(&self, record: usize) -> usize {
+        self.cells(record).map_or(self.grid.cells.len(), <[u32]>::len)
+    }
+}
+
+/// A number as it stands on the wire.
+trait Wire: Copy + Default {
+    fn read(record: &[u8], offset: usize) -> Self;
+}
+
+macro_rules! wire {
+    ($($number:ty),*) => {$(
+        impl Wire for $number {
+            #[inline(always)]
+            fn read(record: &[u8], offset: usize) -> Self {
+                let mut bytes = [0; size_of::<$number>()];
+                bytes.copy_from_slice(&record[offset..offset + size_of::<$number>()]);
+                Self::from_le_bytes(bytes)
+            }
+        }
+    )*};
+}
+wire!(u8, i8, u16, i16, u32, i32, u64, i64, f32, f64);
+
+fn read_all<T: Wire>(values: &mut Vec<T>, record: &[u8], offsets: impl Iterator<Item = usize>) {
+    values.extend(offsets.map(|offset| T::read(record, offset)));
+}
+
+/// A column that is being gathered.
+struct Builder<'a> {
+    values: Values,
+    from: Origin<'a>,
+}
+
+/// Where the values come from, with the places settled for each cell.
+enum Origin<'a> {
+    CaptureTime,
+    /// The same place for all cells.
+    Record(usize),
+    Cells(Vec<usize>),
+    Index {
+        entries: Vec<u32>,
+        start: Option<&'a Strided>,
+    },
+    Variant {
+        table: &'a Table,
+        offsets: &'a [Option<usize>],
+        valid: Vec<bool>,
+    },
+}
+
+/// The values so far.
+enum Values {
+    U8(Vec<u8>),
+    I8(Vec<i8>),
+    U16(Vec<u16>),
+    I16(Vec<i16>),
+    U32(Vec<u32>),
+    I32(Vec<i32>),
+    U64(Vec<u64>),
+    I64(Vec<i64>),
+    F32(Vec<f32>),
+    F64(Vec<f64>),
+    Time(Vec<i64>),
+    Text {
+        length: usize,
+        is_hexadecimal: bool,
+        builder: StringBuilder,
+        replaced: u64,
+    },
+}
+
+/// Runs `$body` with `$vector` bound to the vector of numbers in `$values`,
+/// whatever their type; texts go to `$text`.
+macro_rules! with_numbers {
+    ($values:expr, $vector:ident => $body:expr, $text:pat => $otherwise:expr) => {
+        match $values {
+            Values::U8($vector) => $body,
+            Values::I8($vector) => $body,
+            Values::U16($vector) => $body,
+            Values::I16($vector) => $body,
+            Values::U32($vector) => $body,
+            Values::I32($vector) => $body,
+            Values::U64($vector) => $body,
+            Values::I64($vector) | Values::Time($vector) => $body,
+            Values::F32($vector) => $body,
+            Values::F64($vector) => $body,
+            $text => $otherwise,
+        }
+    };
+}
+
+impl<'a> Builder<'a> {
+    fn new(column: &'a Column, table: &'a Table, grid: &Grid) -> Builder<'a> {
+        let text = |length, is_hexadecimal| Values::Text {
+            length,
+            is_hexadecimal,
+            builder: StringBuilder::new(),
+            replaced: 0,
+        };
+        let values = match (&column.source, column.scalar) {
+            (Source::CaptureTime, _) => Values::Time(Vec::new()),
+            (_, Scalar::U8) => Values::U8(Vec::new()),
+            (_, Scalar::I8) => Values::I8(Vec::new()),
+            (_, Scalar::U16) => Values::U16(Vec::new()),
+            (_, Scalar::I16) => Values::I16(Vec::new()),
+            (_, Scalar::U32) => Values::U32(Vec::new()),
+            (_, Scalar::I32) => Values::I32(Vec::new()),
+            (_, Scalar::U64) => Values::U64(Vec::new()),
+            (_, Scalar::I64) => Values::I64(Vec::new()),
+            (_, Scalar::F32) => Values::F32(Vec::new()),
+            (_, Scalar::F64) => Values::F64(Vec::new()),
+            (_, Scalar::Char(length)) => text(length, false),
+            (_, Scalar::Hex(length)) => text(length, true),
+        };
+        let from = match &column.source {
+            Source::CaptureTime => Origin::CaptureTime,
+            Source::Field(field) if field.strides.iter().all(|stride| *stride == 0) => {
+                Origin::Record(field.offset)
+            }
+            Source::Field(field) => Origin::Cells(grid.offsets(field)),
+            Source::Index { axis, start } => Origin::Index {
+                entries: grid.cells.iter().map(|cell| cell[*axis] as u32).collect(),
+                start: start.as_ref(),
+            },
+            Source::Variant { offsets } => Origin::Variant {
+                table,
+                offsets,
+                valid: Vec::new(),
+            },
+        };
+        Builder { values, from }
+    }
+
+    fn add(&mut self, tile: &Tile<'_>) {
+        match &mut self.from {
+            Origin::CaptureTime => {
+                let Values::Time(values) = &mut self.values else {
+                    unreachable!("times are gathered as times");
+                };
+                for record in tile.records.clone() {
+                    let rows = values.len() + tile.rows(record);
+                    values.resize(rows, tile.segment.times[record]);
+                }
+            }
+            Origin::Record(offset) => {
+                let offset = *offset;
+                with_numbers!(&mut self.values, values => {
+                    for (number, record) in tile.records() {
+                        let rows = values.len() + tile.rows(number);
+                        values.resize(rows, Wire::read(record, offset));
+                    }
+                }, values => {
+                    for (number, record) in tile.records() {
+                        for _ in 0..tile.rows(number) {
+                            values.push_text(record, offset);
+                        }
+                    }
+                });
+            }
+            Origin::Cells(offsets) => with_numbers!(&mut self.values, values => {
+                for (number, record) in tile.records() {
+                    match tile.cells(number) {
+                        None => read_all(values, record, offsets.iter().copied()),
+                        Some(cells) => {
+                            let chosen = cells.iter().map(|cell| offsets[*cell as usize]);
+                            read_all(values, record, chosen);
+                        }
+                    }
+                }
+            }, values => {
+                for (number, record) in tile.records() {
+                    match tile.cells(number) {
+                        None => offsets.iter().for_each(|offset| values.push_text(record, *offset)),
+                        Some(cells) => cells
+                            .iter()
+                            .for_each(|cell| values.push_text(record, offsets[*cell as usize])),
+                    }
+                }
+            }),
+            Origin::Index { entries, start } => {
+                let mut push = |record: &[u8], cell: usize| {
+                    let first = start.map_or(0, |start| {
+                        read_strided(record, start, &tile.grid.cells[cell])
+                    });
+                    let index = first + i64::from(entries[cell]);
+                    // The layout compiler has chosen a type wide enough.
+                    match &mut self.values {
+                        Values::U8(values) => values.push(index as u8),
+                        Values::U16(values) => values.push(index as u16),
+                        Values::U32(values) => values.push(index as u32),
+                        _ => unreachable!("an index is an unsigned number"),
+                    }
+                };
+                for (number, record) in tile.records() {
+                    match tile.cells(number) {
+                        None => (0..entries.len()).for_each(|cell| push(record, cell)),
+                        Some(cells) => cells.iter().for_each(|cell| push(record, *cell as usize)),
+                    }
+                }
+            }
+            Origin::Variant {
+                table,
+                offsets,
+                valid,
+            } => {
+                for (number, record) in tile.records() {
+                    let case = table.tag.as_ref().and_then(|tag| tag.case(record));
+                    let offset = case.and_then(|case| offsets.get(case).copied().flatten());
+                    for _ in 0..tile.rows(number) {
+                        valid.push(offset.is_some());
+                        with_numbers!(&mut self.values, values => {
+                            values.push(offset.map_or_else(Default::default, |offset| {
+                                Wire::read(record, offset)
+                            }));
+                        }, values => match offset {
+                            Some(offset) => values.push_text(record, offset),
+                            None => values.push_null_text(),
+                        });
+                    }
+                }
+            }
+        }
+    }
+
+    fn finish(self, replaced_texts: &mut u64) -> ArrayRef {
+        let nulls = match self.from {
+            Origin::Variant { valid, .. } => Some(NullBuffer::from(valid)),
+            _ => None,
+        };
+        fn primitive<T: ArrowPrimitiveType>(
+            values: Vec<T::Native>,
+            nulls: Option<NullBuffer>,
+        ) -> ArrayRef {
+            Arc::new(PrimitiveArray::<T>::new(ScalarBuffer::from(values), nulls))
+        }
+        match self.values {
+            Values::U8(values) => primitive::<UInt8Type>(values, nulls),
+            Values::I8(values) => primitive::<Int8Type>(values, nulls),
+            Values::U16(values) => primitive::<UInt16Type>(values, nulls),
+            Values::I16(values) => primitive::<Int16Type>(values, nulls),
+            Values::U32(values) => primitive::<UInt32Type>(values, nulls),
+            Values::I32(values) => primitive::<Int32Type>(values, nulls),
+            Values::U64(values) => primitive::<UInt64Type>(values, nulls),
+            Values::I64(values) => primitive::<Int64Type>(values, nulls),
+            Values::F32(values) => primitive::<Float32Type>(values, nulls),
+            Values::F64(values) => primitive::<Float64Type>(values, nulls),
+            Values::Time(values) => Arc::new(
+                PrimitiveArray::<TimestampNanosecondType>::new(values.into(), nulls)
+                    .with_timezone("UTC"),
+            ),
+            Values::Text {
+                mut builder,
+                replaced,
+                ..
+            } => {
+                *replaced_texts += replaced;
+                Arc::new(builder.finish())
+            }
+        }
+    }
+}
+
+impl Values {
+    fn push_text(&mut self, record: &[u8], offset: usize) {
+        let Values::Text {
+            length,
+            is_hexadecimal,
+            builder,
+            replaced,
+        } = self
+        else {
+            unreachable!("numbers are gathered as numbers");
+        };
+        let bytes = &record[offset..offset + *length];
+        if *is_hexadecimal {
+            let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+            builder.append_value(digits);
+            return;
+        }
+        let end = bytes.iter().position(|byte| *byte == 0);
+        let text = String::from_utf8_lossy(&bytes[..end.unwrap_or(*length)]);
+        *replaced += u64::from(matches!(text, std::borrow::Cow::Owned(_)));
+        builder.append_value(text);
+    }
+
+    fn push_null_text(&mut self) {
+        if let Values::Text { builder, .. } = self {
+            builder.append_null();
+        }
+    }
+}
+
+/// The names of the values in `of`; null where a value has none.
+fn label(of: &ArrayRef, names: &Names) -> Result<ArrayRef, ArrowError> {
+    let dictionary = |keys: Int32Array, names: &ArrayRef| -> Result<ArrayRef, ArrowError> {
+        let array = DictionaryArray::<Int32Type>::try_new(keys, names.clone())?;
+        Ok(Arc::new(array))
+    };
+    match names {
+        Names::Values { positions, names } => {
+            let values = integers(of);
+            let keys = values.map(|value| positions.get(&value?).copied());
+            dictionary(keys.collect(), names)
+        }
+        Names::Codes { positions, names } => {
+            let texts = of.as_string::<i32>().iter();
+            let keys = texts.map(|text| positions.get(text?).copied());
+            dictionary(keys.collect(), names)
+        }
+        Names::Flags(bits) => {
+            let set = |value: i64| {
+                let names = bits.iter().filter(|(bit, _)| value as u64 & bit != 0);
+                let names: Vec<&str> = names.map(|(_, name)| name.as_str()).collect();
+                names.join("|")
+            };
+            let texts = integers(of).map(|value| value.map(set));
+            Ok(Arc::new(texts.collect::<StringArray>()))
+        }
+    }
+}
+
+/// The values of a column of whole numbers; null for any other column.
+fn integers(array: &ArrayRef) -> Box<dyn Iterator<Item = Option<i64>> + '_> {
+    macro_rules! widen {
+        ($kind:ty) => {
+            Box::new(
+                array
+                    .as_primitive::<$kind>()
+                    .iter()
+                    .map(|value| value.map(|value| value as i64)),
+            )
+        };
+    }
+    match array.data_type() {
+        DataType::UInt8 => widen!(UInt8Type),
+        DataType::Int8 => widen!(Int8Type),
+        DataType::UInt16 => widen!(UInt16Type),
+        DataType::Int16 => widen!(Int16Type),
+        DataType::UInt32 => widen!(UInt32Type),
+        DataType::Int32 => widen!(Int32Type),
+        DataType::UInt64 => widen!(UInt64Type),
+        DataType::Int64 => widen!(Int64Type),
+        _ => Box::new(std::iter::repeat_n(None, array.len())),
+    }
+}

@@ -1,0 +1,293 @@
+//! What to make of each table: which columns, under which Arrow schema, and
+//! which rows. A plan is settled before the first record is decoded.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, StringArray};
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimeUnit};
+use glob::Pattern;
+
+use crate::layout::{Column, EnumKind, Layout, Place, Role, Scalar, Source, Table};
+
+/// Which cars' rows to keep in tables that have a row a car.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Cars {
+    #[default]
+    All,
+    /// The player's own.
+    Player,
+    /// Those that take part in the session.
+    Active,
+}
+
+/// What the user wants to see.
+#[derive(Debug, Clone, Default)]
+pub struct Selection {
+    /// Tables by `table` or `format/table`; all if empty.
+    pub tables: Vec<Pattern>,
+    pub columns: ColumnPatterns,
+    pub cars: Cars,
+    /// Whether names stand beside ids.
+    pub labels: bool,
+}
+
+/// Columns by name, with `*` and `?`. Keys stay unless they are excluded.
+#[derive(Debug, Clone, Default)]
+pub struct ColumnPatterns {
+    pub included: Vec<Pattern>,
+    pub excluded: Vec<Pattern>,
+}
+
+impl ColumnPatterns {
+    fn takes(&self, column: &Column) -> bool {
+        let any = |patterns: &[Pattern]| {
+            patterns
+                .iter()
+                .any(|pattern| pattern.matches(&column.name))
+        };
+        if any(&self.excluded) {
+            return false;
+        }
+        match column.role {
+            Role::Key => true,
+            Role::Value => self.included.is_empty() || any(&self.included),
+            // A lone `*` means all ordinary columns, not the hidden ones too.
+            Role::Hidden => self
+                .included
+                .iter()
+                .any(|pattern| pattern.as_str() != "*" && pattern.matches(&column.name)),
+        }
+    }
+}
+
+impl Selection {
+    /// Whether the user wants this table at all.
+    pub fn takes_table(&self, layout: &Layout, table: &Table) -> bool {
+        let qualified = format!("{}/{}", layout.name, table.name);
+        let named = self.tables.is_empty()
+            || self
+                .tables
+                .iter()
+                .any(|pattern| pattern.matches(&table.name) || pattern.matches(&qualified));
+        // Keys alone say nothing: a table without a wanted column is left out.
+        let has_values = table
+            .columns
+            .iter()
+            .any(|column| column.role != Role::Key && self.columns.takes(column));
+        named && (has_values || self.columns.included.is_empty())
+    }
+}
+
+/// One output column.
+#[derive(Debug, Clone)]
+pub(super) enum Output {
+    /// The name of the input.
+    Capture,
+    /// Position in [`Table::columns`].
+    Column(usize),
+    /// The name of the value in an earlier output column.
+    Label { of: usize, names: Arc<Names> },
+}
+
+/// The names of an enum, ready to be looked up.
+#[derive(Debug)]
+pub(super) enum Names {
+    Values {
+        positions: HashMap<i64, i32>,
+        names: ArrayRef,
+    },
+    Codes {
+        positions: HashMap<String, i32>,
+        names: ArrayRef,
+    },
+    Flags(Vec<(u64, String)>),
+}
+
+impl Names {
+    fn of(kind: &EnumKind) -> Names {
+        fn list<'a>(names: impl Iterator<Item = &'a String>) -> ArrayRef {
+            Arc::new(StringArray::from_iter_values(names))
+        }
+        match kind {
+            EnumKind::Values(values) => Names::Values {
+                positions: (0..)
+                    .zip(values)
+                    .map(|(position, (value, _))| (*value, position))
+                    .collect(),
+                names: list(values.iter().map(|(_, name)| name)),
+            },
+            EnumKind::Codes(codes) => Names::Codes {
+                positions: (0..)
+                    .zip(codes)
+                    .map(|(position, (code, _))| (code.clone(), position))
+                    .collect(),
+                names: list(codes.iter().map(|(_, name)| name)),
+            },
+            EnumKind::Flags(bits) => Names::Flags(bits.clone()),
+        }
+    }
+
+    fn data_type(&self) -> DataType {
+        match self {
+            Names::Flags(_) => DataType::Utf8,
+            Names::Values { .. } | Names::Codes { .. } => dictionary(),
+        }
+    }
+}
+
+fn dictionary() -> DataType {
+    DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8))
+}
+
+/// How one table is decoded.
+#[derive(Debug)]
+pub struct TablePlan {
+    pub layout: Arc<Layout>,
+    table: usize,
+    pub(super) outputs: Vec<Output>,
+    pub schema: SchemaRef,
+    pub(super) cars: Cars,
+    pub(super) car: Option<CarFilter>,
+    /// Names of all inputs, for the column that tells them apart.
+    pub(super) captures: Option<ArrayRef>,
+}
+
+/// How to tell whose rows a table holds.
+#[derive(Debug)]
+pub(super) enum CarFilter {
+    /// Entries along this axis of the table.
+    Axis { axis: usize, player: Place },
+    /// The whole record belongs to the car that it names.
+    Record { car: Place, player: Place },
+}
+
+impl TablePlan {
+    /// Plans a table of `layout`. `captures` names all inputs if there are
+    /// several; the columns named in `without` are left out, because the
+    /// output's folders say their values.
+    pub fn new(
+        layout: &Arc<Layout>,
+        table: usize,
+        selection: &Selection,
+        captures: Option<&ArrayRef>,
+        without: &[String],
+    ) -> TablePlan {
+        let mut outputs = Vec::new();
+        let mut fields = Vec::new();
+        let is_partition = |name: &str| without.iter().any(|known| known == name);
+        if captures.is_some() && !is_partition("capture") {
+            outputs.push(Output::Capture);
+            fields.push(described(
+                Field::new("capture", dictionary(), false),
+                &[("description", "the input that the row comes from")],
+            ));
+        }
+        let definition = &layout.tables[table];
+        for (position, column) in definition.columns.iter().enumerate() {
+            if is_partition(&column.name) || !selection.columns.takes(column) {
+                continue;
+            }
+            outputs.push(Output::Column(position));
+            let enumeration = column.enumeration.map(|position| &layout.enums[position]);
+            let field = Field::new(&column.name, data_type(column), column.nullable());
+            fields.push(described(
+                field,
+                &[
+                    ("unit", column.unit.as_str()),
+                    ("description", column.note.as_str()),
+                    ("official_name", column.official.as_str()),
+                    (
+                        "enum",
+                        enumeration.map_or("", |enumeration| enumeration.name.as_str()),
+                    ),
+                ],
+            ));
+            let Some(enumeration) = enumeration.filter(|_| selection.labels) else {
+                continue;
+            };
+            let names = Arc::new(Names::of(&enumeration.kind));
+            let name = format!("{}_name", column.name);
+            fields.push(described(
+                Field::new(name, names.data_type(), true),
+                &[
+                    ("description", &format!("name of {}", column.name)),
+                    ("enum", &enumeration.name),
+                ],
+            ));
+            outputs.push(Output::Label {
+                of: outputs.len() - 1,
+                names,
+            });
+        }
+        TablePlan {
+            layout: layout.clone(),
+            table,
+            outputs,
+            schema: Arc::new(Schema::new(fields)),
+            cars: selection.cars,
+            car: car_filter(layout, definition),
+            captures: captures.cloned(),
+        }
+    }
+
+    pub fn table(&self) -> &Table {
+        &self.layout.tables[self.table]
+    }
+
+    /// `format/table`.
+    pub fn qualified_name(&self) -> String {
+        format!("{}/{}", self.layout.name, self.table().name)
+    }
+}
+
+/// The field with those of the entries as metadata that say something.
+fn described(field: Field, entries: &[(&str, &str)]) -> Field {
+    let said = entries.iter().filter(|(_, value)| !value.is_empty());
+    let metadata: HashMap<String, String> = said
+        .map(|(key, value)| (key.to_string(), value.to_string()))
+        .collect();
+    field.with_metadata(metadata)
+}
+
+fn data_type(column: &Column) -> DataType {
+    if column.source == Source::CaptureTime {
+        return DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into()));
+    }
+    match column.scalar {
+        Scalar::U8 => DataType::UInt8,
+        Scalar::I8 => DataType::Int8,
+        Scalar::U16 => DataType::UInt16,
+        Scalar::I16 => DataType::Int16,
+        Scalar::U32 => DataType::UInt32,
+        Scalar::I32 => DataType::Int32,
+        Scalar::U64 => DataType::UInt64,
+        Scalar::I64 => DataType::Int64,
+        Scalar::F32 => DataType::Float32,
+        Scalar::F64 => DataType::Float64,
+        Scalar::Char(_) | Scalar::Hex(_) => DataType::Utf8,
+    }
+}
+
+fn car_filter(layout: &Layout, table: &Table) -> Option<CarFilter> {
+    let along = table.axes.iter().enumerate();
+    for (axis, row_axis) in along {
+        if let Some(player) = row_axis.player {
+            return Some(CarFilter::Axis { axis, player });
+        }
+    }
+    // A packet about one car names it in a column that other tables count by.
+    let axes = layout.tables.iter().flat_map(|table| &table.axes);
+    let mut numbered = axes.filter_map(|axis| Some((axis.index.as_str(), axis.player?)));
+    let (index, player) = numbered.next()?;
+    table.columns.iter().find_map(|column| match &column.source {
+        Source::Field(field) if column.name == index => Some(CarFilter::Record {
+            car: Place {
+                offset: field.offset,
+                scalar: field.scalar,
+            },
+            player,
+        }),
+        _ => None,
+    })
+}

@@ -1,0 +1,114 @@
+//! The records of one packet kind that are waiting to be decoded: where their
+//! bytes lie, and their time stamps.
+
+use std::sync::Arc;
+
+use memmap2::Mmap;
+
+/// Records in capture order, in one piece for each stretch of bytes.
+#[derive(Default)]
+pub(super) struct Records {
+    segments: Vec<Segment>,
+    count: usize,
+}
+
+/// Records whose bytes lie in one place.
+pub(super) struct Segment {
+    bytes: SegmentBytes,
+    /// Start of each record in the bytes.
+    pub(super) offsets: Vec<usize>,
+    /// Nanoseconds since 1970 UTC.
+    pub(super) times: Vec<i64>,
+    /// Which cars take part, a bit each; empty if nobody asks.
+    pub(super) active: Vec<u64>,
+    /// Position of the input among all inputs.
+    pub(super) capture: usize,
+}
+
+enum SegmentBytes {
+    Mapped(Arc<Mmap>),
+    Owned(Vec<u8>),
+}
+
+/// One record on its way into [`Records`].
+#[derive(Clone, Copy)]
+pub(super) struct Record<'a> {
+    pub time: i64,
+    /// At least as long as the packet's layout; only that much is kept.
+    pub bytes: &'a [u8],
+    /// Where the bytes lie in the map of the capture, if they do.
+    pub mapped: Option<(&'a Arc<Mmap>, usize)>,
+    pub active: Option<u64>,
+    pub capture: usize,
+}
+
+impl Records {
+    pub(super) fn push(&mut self, record: Record<'_>) {
+        let fits = self.segments.last().is_some_and(|segment| {
+            segment.capture == record.capture
+                && matches!(
+                    (&segment.bytes, record.mapped),
+                    (SegmentBytes::Mapped(_), Some(_)) | (SegmentBytes::Owned(_), None)
+                )
+        });
+        if !fits {
+            self.segments.push(Segment {
+                bytes: match record.mapped {
+                    Some((map, _)) => SegmentBytes::Mapped(map.clone()),
+                    None => SegmentBytes::Owned(Vec::new()),
+                },
+                offsets: Vec::new(),
+                times: Vec::new(),
+                active: Vec::new(),
+                capture: record.capture,
+            });
+        }
+        let Some(segment) = self.segments.last_mut() else {
+            return;
+        };
+        segment.offsets.push(match (&mut segment.bytes, record.mapped) {
+            (SegmentBytes::Owned(bytes), _) => {
+                let offset = bytes.len();
+                bytes.extend_from_slice(record.bytes);
+                offset
+            }
+            (SegmentBytes::Mapped(_), mapped) => mapped.map_or(0, |(_, offset)| offset),
+        });
+        segment.times.push(record.time);
+        segment.active.extend(record.active);
+        self.count += 1;
+    }
+
+    /// Copies what lies in a memory map, so that the map can be closed.
+    pub(super) fn detach(&mut self, record_length: usize) {
+        for segment in &mut self.segments {
+            let SegmentBytes::Mapped(map) = &segment.bytes else {
+                continue;
+            };
+            let mut bytes = Vec::with_capacity(segment.offsets.len() * record_length);
+            for offset in &mut segment.offsets {
+                let copied = bytes.len();
+                bytes.extend_from_slice(&map[*offset..*offset + record_length]);
+                *offset = copied;
+            }
+            segment.bytes = SegmentBytes::Owned(bytes);
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.count
+    }
+
+    pub(super) fn segments(&self) -> &[Segment] {
+        &self.segments
+    }
+}
+
+impl Segment {
+    pub(super) fn bytes(&self) -> &[u8] {
+        match &self.bytes {
+            SegmentBytes::Mapped(map) => map,
+            SegmentBytes::Owned(bytes) => bytes,
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! Decoding and encoding on all cores with bounded memory and an output that
+//! does not depend on how many there are: batches are cut by their content,
+//! worked on in any order, and appended to each table in capture order.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+
+use anyhow::Context;
+use arrow::array::RecordBatch;
+use rayon::prelude::*;
+
+use super::gather::gather;
+use super::plan::TablePlan;
+use super::records::Records;
+use crate::lock::lock;
+
+/// The last step of a batch: adds what was encoded to the table's output.
+pub type Append = Box<dyn FnOnce() -> anyhow::Result<()> + Send>;
+
+/// Takes the batches of one table.
+pub trait TableSink: Send + Sync {
+    /// Encodes a batch, on any thread and in any order; the returned step is
+    /// run in capture order, one at a time.
+    ///
+    /// # Errors
+    /// If the batch cannot be encoded.
+    fn encode(self: Arc<Self>, batch: RecordBatch) -> anyhow::Result<Append>;
+}
+
+/// Where the batches of a table go, with what keeps them in order.
+pub(super) struct Lane {
+    pub plan: Arc<TablePlan>,
+    sink: Arc<dyn TableSink>,
+    order: Mutex<Order>,
+    pub rows: AtomicU64,
+}
+
+#[derive(Default)]
+struct Order {
+    next: usize,
+    /// Batches that were done before their turn; `None` has no rows.
+    waiting: BTreeMap<usize, (Option<Append>, Arc<Permit>)>,
+}
+
+impl Lane {
+    pub(super) fn new(plan: Arc<TablePlan>, sink: Arc<dyn TableSink>) -> Lane {
+        Lane {
+            plan,
+            sink,
+            order: Mutex::default(),
+            rows: AtomicU64::new(0),
+        }
+    }
+
+    fn process(
+        &self,
+        sequence: usize,
+        records: &Records,
+        permit: &Arc<Permit>,
+        totals: &Totals,
+    ) -> anyhow::Result<()> {
+        let gathered =
+            gather(&self.plan, records).with_context(|| self.plan.qualified_name())?;
+        let rows = gathered.batch.num_rows() as u64;
+        let append = match rows {
+            0 => None,
+            _ => Some(self.sink.clone().encode(gathered.batch)?),
+        };
+        self.rows.fetch_add(rows, Ordering::Relaxed);
+        totals.rows.fetch_add(rows, Ordering::Relaxed);
+        totals
+            .replaced_texts
+            .fetch_add(gathered.replaced_texts, Ordering::Relaxed);
+        let mut order = lock(&self.order);
+        order.waiting.insert(sequence, (append, permit.clone()));
+        loop {
+            let turn = order.next;
+            let Some((append, _permit)) = order.waiting.remove(&turn) else {
+                return Ok(());
+            };
+            if let Some(append) = append {
+                append()?;
+            }
+            order.next += 1;
+        }
+    }
+}
+
+/// What all batches add up to.
+#[derive(Default)]
+pub(super) struct Totals {
+    pub rows: AtomicU64,
+    pub replaced_texts: AtomicU64,
+}
+
+/// Runs batches on a pool of threads, a few at a time.
+pub(super) struct Schedule {
+    pool: rayon::ThreadPool,
+    gate: Arc<Gate>,
+    failure: Arc<Mutex<Option<anyhow::Error>>>,
+    pub totals: Arc<Totals>,
+}
+
+impl Schedule {
+    /// # Errors
+    /// If the threads cannot be started.
+    pub(super) fn new(threads: usize) -> anyhow::Result<Schedule> {
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .thread_name(|number| format!("decode-{number}"))
+            .build()
+            .context("cannot start the worker threads")?;
+        Ok(Schedule {
+            gate: Arc::new(Gate {
+                // Enough to keep all threads busy while one batch waits for
+                // its turn; each holds a row group of every table it feeds.
+                free: Mutex::new(pool.current_num_threads() + 2),
+                changed: Condvar::new(),
+                permits: pool.current_num_threads() + 2,
+            }),
+            pool,
+            failure: Arc::default(),
+            totals: Arc::default(),
+        })
+    }
+
+    /// Decodes `records` into each of the lanes, as batch number `sequence` of
+    /// their packet. Waits until there is room for another batch.
+    ///
+    /// # Errors
+    /// If an earlier batch has failed.
+    pub(super) fn submit(
+        &self,
+        lanes: Vec<Arc<Lane>>,
+        sequence: usize,
+        records: Records,
+    ) -> anyhow::Result<()> {
+        let permit = Arc::new(Gate::enter(&self.gate));
+        self.check()?;
+        let failure = self.failure.clone();
+        let totals = self.totals.clone();
+        self.pool.spawn(move || {
+            let result = lanes
+                .par_iter()
+                .try_for_each(|lane| lane.process(sequence, &records, &permit, &totals));
+            if let Err(error) = result {
+                lock(&failure).get_or_insert(error);
+            }
+        });
+        Ok(())
+    }
+
+    /// Waits until every batch is appended.
+    ///
+    /// # Errors
+    /// If a batch has failed.
+    pub(super) fn finish(&self) -> anyhow::Result<()> {
+        let mut free = lock(&self.gate.free);
+        // After a failure some batches wait for a turn that never comes.
+        while *free < self.gate.permits && lock(&self.failure).is_none() {
+            free = self
+                .gate
+                .changed
+                .wait(free)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+        drop(free);
+        self.check()
+    }
+
+    fn check(&self) -> anyhow::Result<()> {
+        match lock(&self.failure).take() {
+            Some(error) => Err(error),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Lets a fixed number of batches be under way at the same time.
+struct Gate {
+    free: Mutex<usize>,
+    changed: Condvar,
+    permits: usize,
+}
+
+/// Leave to be under way; given back when dropped.
+struct Permit(Arc<Gate>);
+
+impl Gate {
+    fn enter(gate: &Arc<Gate>) -> Permit {
+        let mut free = lock(&gate.free);
+        while *free == 0 {
+            free = gate
+                .changed
+                .wait(free)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+        *free -= 1;
+        Permit(gate.clone())
+    }
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        *lock(&self.0.free) += 1;
+        self.0.changed.notify_all();
+    }
+}

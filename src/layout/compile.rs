@@ -1,0 +1,803 @@
+//! Definitions into a [`Layout`]: offsets and strides are computed, names are
+//! resolved, and each packet's fields are dealt out to flat tables.
+//!
+//! Arrays decide the tables. An axis of columns spreads its entries over
+//! columns with suffixes. An axis of rows gives a row an entry: in the
+//! packet's own table if the packet names the axis among its `rows`, else in a
+//! child table.
+
+use std::collections::{HashMap, HashSet};
+
+use super::parse::{AxisDefinition, AxisKind, Definitions, LayoutError, Location, Member};
+use super::parse::{MemberKind, PacketDefinition};
+use super::{
+    ActiveRule, Column, Dimension, Enum, Layout, Leaf, Packet, Place, Role, RowAxis, Scalar,
+    Source, Strided, Table, Tag, snake_case,
+};
+
+/// Far above any real packet; keeps a hostile layout from claiming memory.
+const MOST_ROWS_PER_RECORD: usize = 1 << 16;
+const MOST_FIELDS_PER_PACKET: usize = 1 << 16;
+
+pub(super) fn compile(definitions: Definitions) -> Result<Layout, LayoutError> {
+    let names = Names::of(&definitions)?;
+    let mut header = Flattener::new(&definitions, &names);
+    header.members(&definitions.header, &Scope::default())?;
+    let header_fields = header.fields;
+    let header_place = |at: &Location, name: &str| {
+        header_fields
+            .iter()
+            .find(|field| field.path == name && field.axes.is_empty())
+            .map(Flat::place)
+            .ok_or_else(|| at.error(format!("the header has no field {name}")))
+    };
+
+    let mut layout = Layout {
+        matches: definitions
+            .matches
+            .iter()
+            .map(|(at, field, value)| Ok((header_place(at, field)?, *value)))
+            .collect::<Result<_, LayoutError>>()?,
+        select: match &definitions.select {
+            Some((at, field)) => Some(header_place(at, field)?),
+            None => None,
+        },
+        session: match &definitions.session {
+            Some((at, field)) => Some(header_place(at, field)?),
+            None => None,
+        },
+        name: definitions.name.clone(),
+        title: definitions.title.clone(),
+        packets: Vec::new(),
+        tables: Vec::new(),
+        enums: Vec::new(),
+        active: None,
+    };
+
+    let mut all_fields = Vec::new();
+    for packet in &definitions.packets {
+        let mut flattener = Flattener::new(&definitions, &names);
+        flattener.members(&definitions.header, &Scope::default())?;
+        let header_length = flattener.fields.len();
+        flattener.members(&packet.members, &Scope::default())?;
+        if flattener.offset != packet.size {
+            return Err(packet.at.error(format!(
+                "the fields of packet {} take {} bytes, but its size is given as {}",
+                packet.name, flattener.offset, packet.size
+            )));
+        }
+        let position = layout.packets.len();
+        let tables = PacketTables {
+            definitions: &definitions,
+            packet,
+            position,
+            fields: &flattener.fields,
+            header_length,
+            header_place: &header_place,
+        }
+        .build()?;
+        let first = layout.tables.len();
+        for table in tables {
+            if layout.table(&table.name).is_some() {
+                return Err(packet.at.error(format!(
+                    "a second table is named {}: give one of them another name with `table NAME`",
+                    table.name
+                )));
+            }
+            layout.tables.push(table);
+        }
+        layout.packets.push(Packet {
+            name: packet.name.clone(),
+            id: packet.id,
+            size: packet.size,
+            leaves: flattener.fields.iter().flat_map(Flat::leaves).collect(),
+            tables: (first..layout.tables.len()).collect(),
+        });
+        all_fields.push(flattener.fields);
+    }
+    layout.active = active_rule(&definitions, &all_fields)?;
+    layout.enums = definitions.enums.into_iter().map(|(_, e)| e).collect();
+    Ok(layout)
+}
+
+/// What the names of a layout file stand for.
+struct Names {
+    axes: HashMap<String, usize>,
+    structs: HashMap<String, usize>,
+    enums: HashMap<String, usize>,
+}
+
+impl Names {
+    fn of(definitions: &Definitions) -> Result<Names, LayoutError> {
+        fn index<'a>(
+            kind: &str,
+            names: impl Iterator<Item = (&'a Location, &'a String)>,
+        ) -> Result<HashMap<String, usize>, LayoutError> {
+            let mut positions = HashMap::new();
+            for (position, (at, name)) in names.enumerate() {
+                if positions.insert(name.clone(), position).is_some() {
+                    return Err(at.error(format!(
+                        "a second {kind} is named {name}: rename or remove one of them"
+                    )));
+                }
+            }
+            Ok(positions)
+        }
+        index(
+            "packet",
+            definitions.packets.iter().map(|p| (&p.at, &p.name)),
+        )?;
+        Ok(Names {
+            axes: index("axis", definitions.axes.iter().map(|a| (&a.at, &a.name)))?,
+            structs: index(
+                "struct",
+                definitions.structs.iter().map(|s| (&s.at, &s.name)),
+            )?,
+            enums: index(
+                "enum",
+                definitions
+                    .enums
+                    .iter()
+                    .map(|(at, Enum { name, .. })| (at, name)),
+            )?,
+        })
+    }
+}
+
+/// A field with everything that surrounds it, before it is dealt to a table.
+#[derive(Debug, Clone)]
+struct Flat {
+    at: Location,
+    path: String,
+    column: String,
+    scalar: Scalar,
+    offset: usize,
+    axes: Vec<AxisUse>,
+    unit: String,
+    note: String,
+    enumeration: Option<usize>,
+    role: Role,
+    /// The case of the union that it lies in, and that case's codes.
+    case: Option<(usize, Vec<String>)>,
+}
+
+/// An array on the way down to a field.
+#[derive(Debug, Clone)]
+struct AxisUse {
+    /// Position in [`Definitions::axes`].
+    axis: usize,
+    length: usize,
+    stride: usize,
+    is_rows: bool,
+    /// Path of the struct that holds the array: its count is a sibling.
+    parent: String,
+}
+
+impl Flat {
+    fn place(&self) -> Place {
+        Place {
+            offset: self.offset,
+            scalar: self.scalar,
+        }
+    }
+
+    fn row_axes(&self) -> Vec<usize> {
+        let rows = self.axes.iter().filter(|used| used.is_rows);
+        rows.map(|used| used.axis).collect()
+    }
+
+    /// The field with a stride for each of `axes`, `extra` bytes further on.
+    fn strided(&self, axes: &[usize], extra: usize) -> Strided {
+        let stride = |axis: &usize| {
+            self.axes
+                .iter()
+                .find(|used| used.axis == *axis)
+                .map_or(0, |used| used.stride)
+        };
+        Strided {
+            offset: self.offset + extra,
+            strides: axes.iter().map(stride).collect(),
+            scalar: self.scalar,
+        }
+    }
+
+    /// A leaf for each code of the case, or the only one.
+    fn leaves(&self) -> Vec<Leaf> {
+        let leaf = |path: String| Leaf {
+            path,
+            scalar: self.scalar,
+            offset: self.offset,
+            dimensions: self
+                .axes
+                .iter()
+                .map(|used| Dimension {
+                    length: used.length,
+                    stride: used.stride,
+                })
+                .collect(),
+        };
+        match &self.case {
+            None => vec![leaf(self.path.clone())],
+            Some((_, codes)) => codes
+                .iter()
+                .map(|code| match self.path.rsplit_once('.') {
+                    Some((union, field)) => leaf(format!("{union}.{code}.{field}")),
+                    None => leaf(format!("{code}.{}", self.path)),
+                })
+                .collect(),
+        }
+    }
+}
+
+/// Where the walk through nested members stands.
+#[derive(Default, Clone)]
+struct Scope {
+    path: String,
+    column_prefix: String,
+    axes: Vec<AxisUse>,
+    case: Option<(usize, Vec<String>)>,
+    depth: usize,
+}
+
+impl Scope {
+    fn join(&self, name: &str) -> String {
+        match self.path.as_str() {
+            "" => name.to_string(),
+            path => format!("{path}.{name}"),
+        }
+    }
+}
+
+/// Walks members in wire order and lists the fields at their offsets.
+struct Flattener<'a> {
+    definitions: &'a Definitions,
+    names: &'a Names,
+    offset: usize,
+    fields: Vec<Flat>,
+}
+
+impl<'a> Flattener<'a> {
+    fn new(definitions: &'a Definitions, names: &'a Names) -> Self {
+        Flattener {
+            definitions,
+            names,
+            offset: 0,
+            fields: Vec::new(),
+        }
+    }
+
+    fn members(&mut self, members: &[Member], scope: &Scope) -> Result<(), LayoutError> {
+        let mut seen = HashSet::new();
+        for member in members {
+            if !matches!(member.kind, MemberKind::Padding(_)) && !seen.insert(&member.name) {
+                return Err(member.at.error(format!(
+                    "a second field is named {}: rename one of them",
+                    member.name
+                )));
+            }
+            self.member(member, scope)?;
+        }
+        Ok(())
+    }
+
+    fn member(&mut self, member: &Member, scope: &Scope) -> Result<(), LayoutError> {
+        if self.fields.len() > MOST_FIELDS_PER_PACKET || scope.depth > 16 {
+            return Err(member.at.error("too many fields, or nested too deeply"));
+        }
+        let start = self.offset;
+        let mut inner = scope.clone();
+        inner.depth += 1;
+        let first_axis = inner.axes.len();
+        for name in &member.axes {
+            let axis = *self.names.axes.get(name).ok_or_else(|| {
+                member.at.error(format!(
+                    "unknown axis {name}: declare it with `axis {name} …`"
+                ))
+            })?;
+            let (length, is_rows) = match &self.definitions.axes[axis].kind {
+                AxisKind::Columns(suffixes) => (suffixes.len(), false),
+                AxisKind::Rows { length, .. } => (*length, true),
+            };
+            inner.axes.push(AxisUse {
+                axis,
+                length,
+                stride: 0,
+                is_rows,
+                parent: scope.path.clone(),
+            });
+        }
+        let first_field = self.fields.len();
+        match &member.kind {
+            MemberKind::Scalar(scalar) => {
+                self.push(member, *scalar, &inner)?;
+                self.offset += scalar.size();
+            }
+            MemberKind::Padding(length) => self.offset += length,
+            MemberKind::Struct(name) => {
+                let position = *self.names.structs.get(name).ok_or_else(|| {
+                    member.at.error(format!(
+                        "unknown type {name}: known are u8 i8 u16 i16 u32 i32 u64 i64 f32 f64 \
+                         char[N] hex[N] padding[N] and the structs of this file"
+                    ))
+                })?;
+                let definition = &self.definitions.structs[position];
+                inner.path = scope.join(&member.name);
+                // Rows of an array need no prefix: the table says what they are.
+                let in_rows = inner.axes[first_axis..].iter().any(|used| used.is_rows);
+                match (&member.rename, in_rows) {
+                    (Some(prefix), _) => inner.column_prefix += &format!("{prefix}_"),
+                    (None, false) => {
+                        inner.column_prefix += &format!("{}_", snake_case(&member.name));
+                    }
+                    (None, true) => {}
+                }
+                self.members(&definition.members, &inner)?;
+                if self.offset == start {
+                    return Err(definition
+                        .at
+                        .error(format!("struct {name} has no fields")));
+                }
+            }
+            MemberKind::Union { size, cases, .. } => {
+                self.push(member, Scalar::Hex(*size), &inner)?;
+                inner.path = scope.join(&member.name);
+                for (number, case) in cases.iter().enumerate() {
+                    self.offset = start;
+                    inner.case = Some((number, case.codes.clone()));
+                    self.members(&case.members, &inner)?;
+                    if self.offset - start > *size {
+                        return Err(member.at.error(format!(
+                            "case {} takes {} bytes, more than the union's {size}",
+                            case.codes.join(" "),
+                            self.offset - start
+                        )));
+                    }
+                }
+                self.offset = start + size;
+            }
+        }
+        // Only now is the length of an entry known.
+        let mut stride = self.offset - start;
+        for (position, used) in inner.axes.iter().enumerate().skip(first_axis).rev() {
+            for field in &mut self.fields[first_field..] {
+                field.axes[position].stride = stride;
+            }
+            stride = stride.saturating_mul(used.length);
+        }
+        self.offset = start.saturating_add(stride);
+        Ok(())
+    }
+
+    fn push(&mut self, member: &Member, scalar: Scalar, scope: &Scope) -> Result<(), LayoutError> {
+        let enumeration = match &member.enumeration {
+            Some(name) => Some(*self.names.enums.get(name).ok_or_else(|| {
+                member.at.error(format!(
+                    "unknown enum {name}: declare it with `enum {name}`"
+                ))
+            })?),
+            None => None,
+        };
+        let name = match &member.rename {
+            Some(name) => name.clone(),
+            None => snake_case(&member.name),
+        };
+        // The bytes of a union are of use only to those who ask for them.
+        let role = match member.kind {
+            MemberKind::Union { .. } => Role::Hidden,
+            _ => member.role,
+        };
+        self.fields.push(Flat {
+            at: member.at.clone(),
+            path: scope.join(&member.name),
+            column: format!("{}{name}", scope.column_prefix),
+            scalar,
+            offset: self.offset,
+            axes: scope.axes.clone(),
+            unit: member.unit.clone(),
+            note: member.note.clone(),
+            enumeration,
+            role,
+            case: scope.case.clone(),
+        });
+        Ok(())
+    }
+}
+
+/// Deals the fields of one packet out to its tables.
+struct PacketTables<'a> {
+    definitions: &'a Definitions,
+    packet: &'a PacketDefinition,
+    position: usize,
+    fields: &'a [Flat],
+    header_length: usize,
+    header_place: &'a dyn Fn(&Location, &str) -> Result<Place, LayoutError>,
+}
+
+impl PacketTables<'_> {
+    fn build(&self) -> Result<Vec<Table>, LayoutError> {
+        let main_axes = self.main_axes()?;
+        let main_name = match &self.packet.table {
+            Some(name) => name.clone(),
+            None => snake_case(&self.packet.name),
+        };
+        // The packet's own table comes first, then its children in wire order.
+        let mut groups: Vec<(Vec<usize>, Vec<&Flat>)> = vec![(main_axes.clone(), Vec::new())];
+        for field in self.fields {
+            let rows = field.row_axes();
+            let axes = match rows.iter().all(|axis| main_axes.contains(axis)) {
+                true => main_axes.clone(),
+                false => rows,
+            };
+            match groups.iter_mut().find(|(known, _)| *known == axes) {
+                Some((_, fields)) => fields.push(field),
+                None => groups.push((axes, vec![field])),
+            }
+        }
+        groups
+            .into_iter()
+            .enumerate()
+            .map(|(number, (axes, fields))| {
+                let name = match number {
+                    0 => main_name.clone(),
+                    _ => format!("{main_name}_{}", self.child_suffix(&axes)),
+                };
+                self.table(name, &axes, &fields)
+            })
+            .collect()
+    }
+
+    fn main_axes(&self) -> Result<Vec<usize>, LayoutError> {
+        self.packet
+            .rows
+            .iter()
+            .map(|name| {
+                let used = self.fields.iter().flat_map(|field| &field.axes);
+                used.filter(|used| used.is_rows)
+                    .map(|used| used.axis)
+                    .find(|axis| self.definitions.axes[*axis].name == *name)
+                    .ok_or_else(|| {
+                        self.packet.at.error(format!(
+                            "packet {} has no array along {name}",
+                            self.packet.name
+                        ))
+                    })
+            })
+            .collect()
+    }
+
+    fn child_suffix(&self, axes: &[usize]) -> String {
+        let Some(innermost) = axes.last() else {
+            return String::new();
+        };
+        let axis = &self.definitions.axes[*innermost];
+        match &axis.kind {
+            AxisKind::Rows {
+                table: Some(table), ..
+            } => table.clone(),
+            _ => snake_case(&axis.name),
+        }
+    }
+
+    fn table(&self, name: String, axes: &[usize], own: &[&Flat]) -> Result<Table, LayoutError> {
+        let row_axes = axes
+            .iter()
+            .map(|axis| self.row_axis(*axis, axes, own))
+            .collect::<Result<Vec<_>, _>>()?;
+        let rows = row_axes
+            .iter()
+            .fold(1_usize, |rows, axis| rows.saturating_mul(axis.length));
+        if rows > MOST_ROWS_PER_RECORD {
+            return Err(self.packet.at.error(format!(
+                "one record of table {name} would give {rows} rows; the most is {MOST_ROWS_PER_RECORD}"
+            )));
+        }
+
+        let mut columns = vec![Column {
+            name: "capture_time".into(),
+            official: String::new(),
+            scalar: Scalar::I64,
+            unit: "ns".into(),
+            note: "time stamp of the datagram in the capture, UTC".into(),
+            enumeration: None,
+            role: Role::Key,
+            source: Source::CaptureTime,
+        }];
+        let reaches = |field: &Flat| field.row_axes().iter().all(|axis| axes.contains(axis));
+        let is_key = |field: &Flat| field.role == Role::Key && field.case.is_none();
+        for field in self.fields.iter().filter(|field| is_key(field) && reaches(field)) {
+            columns.extend(self.columns_of(field, axes));
+        }
+        for (level, axis) in row_axes.iter().enumerate() {
+            columns.push(self.index_column(level, axis, axes, own)?);
+        }
+        let header = self.fields[..self.header_length].iter();
+        let hidden = header.filter(|field| field.role == Role::Hidden);
+        let values = own
+            .iter()
+            .copied()
+            .filter(|field| field.offset >= self.header_size() && !is_key(field));
+        for field in hidden.chain(values) {
+            match field.case {
+                None => columns.extend(self.columns_of(field, axes)),
+                Some(_) => self.add_variant(field, &mut columns)?,
+            }
+        }
+        let mut seen = HashSet::new();
+        for column in &columns {
+            if !seen.insert(&column.name) {
+                return Err(self.packet.at.error(format!(
+                    "two columns of table {name} are named {}: rename one with `as NAME`",
+                    column.name
+                )));
+            }
+        }
+        Ok(Table {
+            name,
+            packet: self.position,
+            tag: match own.iter().any(|field| field.case.is_some()) {
+                true => Some(self.tag()?),
+                false => None,
+            },
+            axes: row_axes,
+            columns,
+        })
+    }
+
+    fn header_size(&self) -> usize {
+        self.fields[..self.header_length]
+            .last()
+            .map_or(0, |field| field.offset + field.scalar.size())
+    }
+
+    fn row_axis(
+        &self,
+        axis: usize,
+        axes: &[usize],
+        own: &[&Flat],
+    ) -> Result<RowAxis, LayoutError> {
+        let definition = &self.definitions.axes[axis];
+        let AxisKind::Rows {
+            length,
+            index,
+            count,
+            player,
+            ..
+        } = &definition.kind
+        else {
+            unreachable!("only axes of rows make tables");
+        };
+        Ok(RowAxis {
+            name: definition.name.clone(),
+            length: *length,
+            count: match count {
+                Some(field) => Some(self.sibling(definition, axis, field, axes, own)?),
+                None => None,
+            },
+            player: match player {
+                Some(field) => Some((self.header_place)(&definition.at, field)?),
+                None => None,
+            },
+            index: index.clone(),
+        })
+    }
+
+    /// The field `name` beside the array along `axis`, such as its count.
+    fn sibling(
+        &self,
+        definition: &AxisDefinition,
+        axis: usize,
+        name: &str,
+        axes: &[usize],
+        own: &[&Flat],
+    ) -> Result<Strided, LayoutError> {
+        let parent = own
+            .iter()
+            .flat_map(|field| &field.axes)
+            .find(|used| used.axis == axis)
+            .map_or("", |used| used.parent.as_str());
+        let path = match parent {
+            "" => name.to_string(),
+            parent => format!("{parent}.{name}"),
+        };
+        self.fields
+            .iter()
+            .find(|field| {
+                let rows = field.row_axes();
+                field.path == path
+                    && field.scalar.is_integer()
+                    && rows.len() == field.axes.len()
+                    && rows.iter().all(|row| axes.contains(row) && *row != axis)
+            })
+            .map(|field| field.strided(axes, 0))
+            .ok_or_else(|| {
+                definition.at.error(format!(
+                    "packet {} has no whole number {path} beside its array along {}",
+                    self.packet.name, definition.name
+                ))
+            })
+    }
+
+    fn index_column(
+        &self,
+        level: usize,
+        row_axis: &RowAxis,
+        axes: &[usize],
+        own: &[&Flat],
+    ) -> Result<Column, LayoutError> {
+        let axis = axes[level];
+        let definition = &self.definitions.axes[axis];
+        let start = match &definition.kind {
+            AxisKind::Rows {
+                start: Some(field), ..
+            } => Some(self.sibling(definition, axis, field, axes, own)?),
+            _ => None,
+        };
+        let note = match &start {
+            Some(_) => format!("number along {}, the first of all is 0", row_axis.name),
+            None => format!("position in {}, from 0", row_axis.name),
+        };
+        Ok(Column {
+            name: row_axis.index.clone(),
+            official: String::new(),
+            scalar: match (row_axis.length <= 256, &start) {
+                (true, None) => Scalar::U8,
+                (false, None) => Scalar::U16,
+                (_, Some(_)) => Scalar::U32,
+            },
+            unit: String::new(),
+            note,
+            enumeration: None,
+            role: Role::Key,
+            source: Source::Index { axis: level, start },
+        })
+    }
+
+    /// The columns of a field: one, or one for each entry of its axes of columns.
+    fn columns_of(&self, field: &Flat, axes: &[usize]) -> Vec<Column> {
+        let mut spread = vec![(field.column.clone(), 0)];
+        for used in field.axes.iter().filter(|used| !used.is_rows) {
+            let AxisKind::Columns(suffixes) = &self.definitions.axes[used.axis].kind else {
+                continue;
+            };
+            spread = spread
+                .iter()
+                .flat_map(|(name, extra)| {
+                    suffixes.iter().enumerate().map(move |(entry, suffix)| {
+                        (format!("{name}_{suffix}"), extra + entry * used.stride)
+                    })
+                })
+                .collect();
+        }
+        spread
+            .into_iter()
+            .map(|(name, extra)| column(field, name, Source::Field(field.strided(axes, extra))))
+            .collect()
+    }
+
+    /// Adds a field of a union's case to the column of its name, which cases share.
+    fn add_variant(&self, field: &Flat, columns: &mut Vec<Column>) -> Result<(), LayoutError> {
+        let Some((case, _)) = field.case else {
+            return Ok(());
+        };
+        let position = match columns.iter().position(|known| known.name == field.column) {
+            Some(position) => position,
+            None => {
+                let offsets = Vec::new();
+                let name = field.column.clone();
+                columns.push(column(field, name, Source::Variant { offsets }));
+                columns.len() - 1
+            }
+        };
+        let known = &mut columns[position];
+        let alike = known.scalar == field.scalar
+            && known.unit == field.unit
+            && known.enumeration == field.enumeration;
+        match &mut known.source {
+            Source::Variant { offsets } if alike => {
+                if offsets.len() <= case {
+                    offsets.resize(case + 1, None);
+                }
+                offsets[case] = Some(field.offset);
+                Ok(())
+            }
+            _ => Err(field.at.error(format!(
+                "column {} means something else in another case: rename this one with `as NAME`",
+                field.column
+            ))),
+        }
+    }
+
+    fn tag(&self) -> Result<Tag, LayoutError> {
+        let union = self.packet.members.iter().find_map(|member| match &member.kind {
+            MemberKind::Union { by, cases, .. } => Some((member, by, cases)),
+            _ => None,
+        });
+        let Some((member, by, cases)) = union else {
+            unreachable!("a case lies in a union");
+        };
+        let place = self
+            .fields
+            .iter()
+            .find(|field| field.path == *by && field.axes.is_empty())
+            .map(Flat::place)
+            .ok_or_else(|| member.at.error(format!("the packet has no field {by}")))?;
+        let mut values = Vec::new();
+        for (number, case) in cases.iter().enumerate() {
+            for code in &case.codes {
+                let value = match place.scalar {
+                    Scalar::Char(length) if code.len() == length => Some(code.clone().into_bytes()),
+                    scalar if scalar.is_integer() => code
+                        .parse::<u64>()
+                        .ok()
+                        .map(|code| code.to_le_bytes()[..scalar.size()].to_vec()),
+                    _ => None,
+                };
+                let value = value.ok_or_else(|| {
+                    member
+                        .at
+                        .error(format!("`{code}` cannot be a value of {by}"))
+                })?;
+                values.push((value, number));
+            }
+        }
+        Ok(Tag {
+            place,
+            cases: values,
+        })
+    }
+}
+
+fn column(field: &Flat, name: String, source: Source) -> Column {
+    Column {
+        name,
+        official: field.path.clone(),
+        scalar: field.scalar,
+        unit: field.unit.clone(),
+        note: field.note.clone(),
+        enumeration: field.enumeration,
+        role: field.role,
+        source,
+    }
+}
+
+fn active_rule(
+    definitions: &Definitions,
+    fields: &[Vec<Flat>],
+) -> Result<Option<ActiveRule>, LayoutError> {
+    for (axis, definition) in definitions.axes.iter().enumerate() {
+        let AxisKind::Rows {
+            length,
+            active: Some(active),
+            ..
+        } = &definition.kind
+        else {
+            continue;
+        };
+        let packet = definitions
+            .packets
+            .iter()
+            .position(|packet| packet.name == active.packet);
+        let field = packet.and_then(|packet| {
+            fields[packet].iter().find(|field| {
+                field.path.rsplit('.').next() == Some(&active.field)
+                    && field.axes.len() == 1
+                    && field.axes[0].axis == axis
+                    && field.scalar.is_integer()
+            })
+        });
+        let (Some(packet), Some(field)) = (packet, field) else {
+            return Err(definition.at.error(format!(
+                "there is no whole number {}.{} along {}",
+                active.packet, active.field, definition.name
+            )));
+        };
+        return Ok(Some(ActiveRule {
+            axis: definition.name.clone(),
+            packet,
+            field: field.strided(&[axis], 0),
+            length: *length,
+            from: active.from,
+        }));
+    }
+    Ok(None)
+}

@@ -1,0 +1,332 @@
+//! What a record looks like: named, typed, unit-bearing fields at fixed
+//! offsets, and the flat tables that they become. A [`Layout`] knows no file
+//! and no game; it is read from a layout file ([`Layout::parse`]), or built
+//! from what a recording says of itself. Reading values out of bytes is the
+//! business of `decode`.
+
+mod compile;
+mod naming;
+mod parse;
+
+pub use naming::snake_case;
+pub use parse::LayoutError;
+
+/// The type of one value on the wire. All numbers are little-endian and may
+/// lie at any offset.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scalar {
+    U8,
+    I8,
+    U16,
+    I16,
+    U32,
+    I32,
+    U64,
+    I64,
+    F32,
+    F64,
+    /// Text of a fixed number of bytes, cut at the first NUL.
+    Char(usize),
+    /// Bytes without a known meaning, shown as hexadecimal digits.
+    Hex(usize),
+}
+
+impl Scalar {
+    /// Length on the wire in bytes.
+    pub fn size(self) -> usize {
+        match self {
+            Scalar::U8 | Scalar::I8 => 1,
+            Scalar::U16 | Scalar::I16 => 2,
+            Scalar::U32 | Scalar::I32 | Scalar::F32 => 4,
+            Scalar::U64 | Scalar::I64 | Scalar::F64 => 8,
+            Scalar::Char(length) | Scalar::Hex(length) => length,
+        }
+    }
+
+    /// Whether the value is a whole number, and so can count, select or name.
+    pub fn is_integer(self) -> bool {
+        !matches!(
+            self,
+            Scalar::F32 | Scalar::F64 | Scalar::Char(_) | Scalar::Hex(_)
+        )
+    }
+
+    /// Reads a whole number at the start of `bytes`. `None` if the bytes are
+    /// too few, the number does not fit, or the type is not an integer.
+    pub fn read_integer(self, bytes: &[u8]) -> Option<i64> {
+        Some(match self {
+            Scalar::U8 => i64::from(*bytes.first()?),
+            Scalar::I8 => i64::from(i8::from_le_bytes(*bytes.first_chunk()?)),
+            Scalar::U16 => i64::from(u16::from_le_bytes(*bytes.first_chunk()?)),
+            Scalar::I16 => i64::from(i16::from_le_bytes(*bytes.first_chunk()?)),
+            Scalar::U32 => i64::from(u32::from_le_bytes(*bytes.first_chunk()?)),
+            Scalar::I32 => i64::from(i32::from_le_bytes(*bytes.first_chunk()?)),
+            Scalar::U64 => i64::try_from(u64::from_le_bytes(*bytes.first_chunk()?)).ok()?,
+            Scalar::I64 => i64::from_le_bytes(*bytes.first_chunk()?),
+            Scalar::F32 | Scalar::F64 | Scalar::Char(_) | Scalar::Hex(_) => return None,
+        })
+    }
+}
+
+/// A value at a fixed offset of the record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    pub offset: usize,
+    pub scalar: Scalar,
+}
+
+impl Place {
+    /// The whole number at this place of `record`, if there is one.
+    pub fn read(self, record: &[u8]) -> Option<i64> {
+        self.scalar.read_integer(record.get(self.offset..)?)
+    }
+}
+
+/// A format: its packets, the tables they become, and the names of its values.
+#[derive(Debug)]
+pub struct Layout {
+    /// Short name, also that of the output folder, such as `f1_2025`.
+    pub name: String,
+    /// Name for people, such as `F1 25`.
+    pub title: String,
+    /// A record belongs to this format if all of these hold.
+    pub matches: Vec<(Place, i64)>,
+    /// Where a record says which packet it is.
+    pub select: Option<Place>,
+    /// Where a record says which session it belongs to.
+    pub session: Option<Place>,
+    pub packets: Vec<Packet>,
+    pub tables: Vec<Table>,
+    pub enums: Vec<Enum>,
+    /// How to tell which cars take part.
+    pub active: Option<ActiveRule>,
+}
+
+impl Layout {
+    /// Reads a layout file. `include` is asked for the text of a file that the
+    /// layout includes by name.
+    ///
+    /// # Errors
+    /// A [`LayoutError`] names the file, the line, and what to mend.
+    pub fn parse(
+        file: &str,
+        text: &str,
+        include: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Layout, LayoutError> {
+        compile::compile(parse::parse(file, text, include)?)
+    }
+
+    /// The packet of this name as the game spells it.
+    pub fn packet(&self, name: &str) -> Option<&Packet> {
+        self.packets.iter().find(|packet| packet.name == name)
+    }
+
+    /// The table of this name.
+    pub fn table(&self, name: &str) -> Option<&Table> {
+        self.tables.iter().find(|table| table.name == name)
+    }
+}
+
+/// One kind of record of a format.
+#[derive(Debug)]
+pub struct Packet {
+    /// The game's own name.
+    pub name: String,
+    pub id: Option<i64>,
+    /// Length in bytes, header included.
+    pub size: usize,
+    /// Every field, header included, in wire order.
+    pub leaves: Vec<Leaf>,
+    /// Positions in [`Layout::tables`] of the tables that this packet fills.
+    pub tables: Vec<usize>,
+}
+
+impl Packet {
+    /// Where a field lies, by its official path with an index for each array,
+    /// such as `carTelemetryData[3].tyresPressure[0]`. The cases of a union
+    /// lie below their code: `eventDetails.FTLP.lapTime`.
+    pub fn locate(&self, path: &str) -> Option<Place> {
+        let mut plain = String::with_capacity(path.len());
+        let mut indices = Vec::new();
+        for (position, piece) in path.split(['[', ']']).enumerate() {
+            match position % 2 {
+                0 => plain.push_str(piece),
+                _ => indices.push(piece.parse::<usize>().ok()?),
+            }
+        }
+        let leaf = self.leaves.iter().find(|leaf| {
+            leaf.path == plain && leaf.dimensions.len() == indices.len()
+        })?;
+        let mut offset = leaf.offset;
+        for (dimension, index) in leaf.dimensions.iter().zip(indices) {
+            if index >= dimension.length {
+                return None;
+            }
+            offset += index * dimension.stride;
+        }
+        Some(Place {
+            offset,
+            scalar: leaf.scalar,
+        })
+    }
+}
+
+/// One field of a packet, with the arrays that it lies in.
+#[derive(Debug, Clone)]
+pub struct Leaf {
+    /// Official names from the packet down, joined by dots, without indices.
+    pub path: String,
+    pub scalar: Scalar,
+    pub offset: usize,
+    /// Outermost array first.
+    pub dimensions: Vec<Dimension>,
+}
+
+/// One array that a field lies in.
+#[derive(Debug, Clone)]
+pub struct Dimension {
+    pub length: usize,
+    pub stride: usize,
+}
+
+/// A flat table: one row a record, or one for each entry of the record's
+/// arrays.
+#[derive(Debug)]
+pub struct Table {
+    pub name: String,
+    /// Position in [`Layout::packets`].
+    pub packet: usize,
+    /// The arrays whose entries become rows, outermost first.
+    pub axes: Vec<RowAxis>,
+    pub columns: Vec<Column>,
+    /// For a packet with a union: how a record tells which case it holds.
+    pub tag: Option<Tag>,
+}
+
+impl Table {
+    /// The most rows that one record can give.
+    pub fn rows_per_record(&self) -> usize {
+        self.axes.iter().map(|axis| axis.length).product()
+    }
+}
+
+/// An array whose entries become rows.
+#[derive(Debug, Clone)]
+pub struct RowAxis {
+    pub name: String,
+    pub length: usize,
+    /// How many entries are valid; all if absent.
+    pub count: Option<Strided>,
+    /// Where the header says which entry is the player's.
+    pub player: Option<Place>,
+    /// The column that numbers the entries.
+    pub index: String,
+}
+
+/// A value that repeats along the axes of a table: it lies at `offset` plus,
+/// for each axis, the entry's number times the stride.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Strided {
+    pub offset: usize,
+    /// A stride in bytes for each axis of the table; 0 where the value is the
+    /// same for all entries.
+    pub strides: Vec<usize>,
+    pub scalar: Scalar,
+}
+
+/// One column of a table.
+#[derive(Debug, Clone)]
+pub struct Column {
+    pub name: String,
+    /// The game's own name for it, if it has one.
+    pub official: String,
+    pub scalar: Scalar,
+    pub unit: String,
+    pub note: String,
+    /// Position in [`Layout::enums`].
+    pub enumeration: Option<usize>,
+    pub role: Role,
+    pub source: Source,
+}
+
+/// What a column is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// Says whose row it is; stands in every table of the packet.
+    Key,
+    Value,
+    /// Left out unless asked for by name.
+    Hidden,
+}
+
+/// Where the values of a column come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// The record's time stamp in the capture.
+    CaptureTime,
+    Field(Strided),
+    /// The number of the entry along an axis, counted from `start`.
+    Index {
+        axis: usize,
+        start: Option<Strided>,
+    },
+    /// The offset in each case of the union; null in a case without one.
+    Variant {
+        offsets: Vec<Option<usize>>,
+    },
+}
+
+impl Column {
+    /// Whether rows without a value are possible.
+    pub fn nullable(&self) -> bool {
+        matches!(self.source, Source::Variant { .. })
+    }
+}
+
+/// How a record with a union tells its case.
+#[derive(Debug)]
+pub struct Tag {
+    pub place: Place,
+    /// The value of the tag and the number of its case.
+    pub cases: Vec<(Vec<u8>, usize)>,
+}
+
+impl Tag {
+    /// The case that `record` holds; `None` for a tag that the layout lacks.
+    pub fn case(&self, record: &[u8]) -> Option<usize> {
+        let tag = record.get(self.place.offset..self.place.offset + self.place.scalar.size())?;
+        let (_, case) = self.cases.iter().find(|(value, _)| value == tag)?;
+        Some(*case)
+    }
+}
+
+/// Names for the values of a field.
+#[derive(Debug)]
+pub struct Enum {
+    pub name: String,
+    pub kind: EnumKind,
+}
+
+#[derive(Debug)]
+pub enum EnumKind {
+    /// One name a value.
+    Values(Vec<(i64, String)>),
+    /// One name a bit; a value is any set of them.
+    Flags(Vec<(u64, String)>),
+    /// One name for each text value.
+    Codes(Vec<(String, String)>),
+}
+
+/// A car takes part from the moment that a field of it reaches a value.
+#[derive(Debug)]
+pub struct ActiveRule {
+    /// The axis that numbers the cars.
+    pub axis: String,
+    /// Position in [`Layout::packets`] of the packet that tells.
+    pub packet: usize,
+    /// The field, along the axis.
+    pub field: Strided,
+    pub length: usize,
+    /// The least value of a car that takes part.
+    pub from: i64,
+}

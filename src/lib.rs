@@ -1,0 +1,19 @@
+//! simtel records, replays and converts sim-racing telemetry.
+//!
+//! The house, from the street up:
+//!
+//! - [`capture`]: files that hold records as they came; knows no game.
+//! - [`layout`]: what a record looks like, as data; knows no file.
+//! - [`formats`]: the layouts that simtel brings along, and which one a record
+//!   has.
+//! - [`decode`]: records + layout → Arrow record batches, on all cores.
+//! - [`sink`]: batches → Parquet, CSV, JSON, Arrow.
+//! - [`cli`]: the commands. Nothing imports it.
+
+pub mod capture;
+pub mod cli;
+pub mod decode;
+pub mod formats;
+pub mod layout;
+mod lock;
+pub mod sink;

@@ -1,0 +1,69 @@
+//! CSV: a header row, `\n` at the end of each row, an empty field for null,
+//! floats in their shortest exact form. Quoting is the csv crate's.
+
+use std::collections::HashMap;
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
+
+use super::text::{Cells, Numbers, RowFormat};
+
+pub(super) struct Csv {
+    pub schema: SchemaRef,
+}
+
+impl RowFormat for Csv {
+    fn head(&self) -> anyhow::Result<Vec<u8>> {
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        writer.write_record(self.schema.fields().iter().map(|field| field.name()))?;
+        Ok(writer.into_inner()?)
+    }
+
+    fn rows(&self, batch: &RecordBatch, out: &mut Vec<u8>) {
+        let columns = Cells::of(batch);
+        let mut numbers = Numbers::default();
+        let mut quoted: HashMap<&str, Vec<u8>> = HashMap::new();
+        for row in 0..batch.num_rows() {
+            for (position, column) in columns.iter().enumerate() {
+                if position > 0 {
+                    out.push(b',');
+                }
+                if column.is_null(row) {
+                    continue;
+                }
+                match column.text(row) {
+                    Some(text) => {
+                        let field = quoted.entry(text).or_insert_with(|| quote(text));
+                        out.extend_from_slice(field);
+                    }
+                    None => column.write_number(row, &mut numbers, out),
+                }
+            }
+            out.push(b'\n');
+        }
+    }
+
+    fn separator(&self) -> &'static [u8] {
+        b""
+    }
+
+    fn tail(&self, _empty: bool) -> &'static [u8] {
+        b""
+    }
+}
+
+/// A text as a CSV field.
+fn quote(text: &str) -> Vec<u8> {
+    if text.is_empty() {
+        // Alone in a record it would be quoted to tell it from an empty line.
+        return Vec::new();
+    }
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let written = writer.write_record([text]);
+    let mut field = match (written, writer.into_inner()) {
+        (Ok(()), Ok(field)) => field,
+        _ => unreachable!("writing to memory does not fail"),
+    };
+    field.pop();
+    field
+}

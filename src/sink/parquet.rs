@@ -1,0 +1,137 @@
+//! Parquet files. Columns of a row group are encoded in parallel; encodings
+//! follow from the columns' types.
+
+use std::sync::{Arc, Mutex};
+
+use anyhow::anyhow;
+use arrow::array::RecordBatch;
+use arrow::datatypes::{DataType, SchemaRef};
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_writer::{ArrowRowGroupWriterFactory, compute_leaves};
+use parquet::basic::{Compression as ParquetCompression, Encoding as ParquetEncoding};
+use parquet::basic::{GzipLevel, ZstdLevel};
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::types::ColumnPath;
+use rayon::prelude::*;
+
+use super::file::{Completed, OutputFile};
+use super::{Compression, Encoding, FileSink};
+use crate::decode::{Append, TableSink};
+use crate::lock::lock;
+
+pub(super) struct ParquetSink {
+    schema: SchemaRef,
+    factory: ArrowRowGroupWriterFactory,
+    writer: Mutex<Option<SerializedFileWriter<OutputFile>>>,
+}
+
+impl ParquetSink {
+    pub(super) fn open(
+        file: OutputFile,
+        schema: &SchemaRef,
+        compression: Compression,
+        encoding: Encoding,
+        metadata: Vec<(String, String)>,
+    ) -> anyhow::Result<ParquetSink> {
+        let properties = properties(schema, compression, encoding, metadata)?;
+        let writer = ArrowWriter::try_new(file, schema.clone(), Some(properties))?;
+        let (writer, factory) = writer.into_serialized_writer()?;
+        Ok(ParquetSink {
+            schema: schema.clone(),
+            factory,
+            writer: Mutex::new(Some(writer)),
+        })
+    }
+}
+
+impl TableSink for ParquetSink {
+    fn encode(self: Arc<Self>, batch: RecordBatch) -> anyhow::Result<Append> {
+        // The number of the row group matters to encrypted files only.
+        let writers = self.factory.create_column_writers(0)?;
+        let columns = self.schema.fields().iter().zip(batch.columns());
+        let chunks = writers
+            .into_iter()
+            .zip(columns)
+            .collect::<Vec<_>>()
+            .into_par_iter()
+            .map(|(mut writer, (field, array))| {
+                for leaf in compute_leaves(field, array)? {
+                    writer.write(&leaf)?;
+                }
+                writer.close()
+            })
+            .collect::<Result<Vec<_>, _>>()?;
+        drop(batch);
+        Ok(Box::new(move || {
+            let mut writer = lock(&self.writer);
+            let writer = writer.as_mut().ok_or_else(|| anyhow!("file is closed"))?;
+            let mut row_group = writer.next_row_group()?;
+            for chunk in chunks {
+                chunk.append_to_row_group(&mut row_group)?;
+            }
+            row_group.close()?;
+            Ok(())
+        }))
+    }
+}
+
+impl FileSink for ParquetSink {
+    fn finish(&self) -> anyhow::Result<Completed> {
+        let writer = lock(&self.writer).take();
+        let writer = writer.ok_or_else(|| anyhow!("file is closed"))?;
+        writer.into_inner()?.complete()
+    }
+}
+
+fn properties(
+    schema: &SchemaRef,
+    compression: Compression,
+    encoding: Encoding,
+    metadata: Vec<(String, String)>,
+) -> anyhow::Result<WriterProperties> {
+    let compression = match compression {
+        Compression::None => ParquetCompression::UNCOMPRESSED,
+        Compression::Snappy => ParquetCompression::SNAPPY,
+        Compression::Lz4 => ParquetCompression::LZ4_RAW,
+        Compression::Gzip(level) => ParquetCompression::GZIP(GzipLevel::try_new(level)?),
+        Compression::Zstandard(level) => ParquetCompression::ZSTD(ZstdLevel::try_new(level)?),
+    };
+    let mut properties = WriterProperties::builder()
+        .set_created_by(format!("simtel version {}", env!("CARGO_PKG_VERSION")))
+        .set_compression(compression)
+        .set_statistics_enabled(EnabledStatistics::Chunk)
+        .set_key_value_metadata(Some(
+            metadata
+                .into_iter()
+                .map(|(key, value)| KeyValue::new(key, value))
+                .collect(),
+        ));
+    for field in schema.fields() {
+        let path = ColumnPath::from(field.name().as_str());
+        // Measured on real telemetry: a dictionary almost doubles floats, and
+        // splitting their bytes saves a quarter on top; clocks and counters
+        // are smallest as deltas. Everything else has few values.
+        let special = match field.data_type() {
+            DataType::Float32 | DataType::Float64 => Some(ParquetEncoding::BYTE_STREAM_SPLIT),
+            DataType::Timestamp(..) | DataType::UInt32 | DataType::Int32 => {
+                Some(ParquetEncoding::DELTA_BINARY_PACKED)
+            }
+            _ => None,
+        };
+        let is_float = matches!(field.data_type(), DataType::Float32 | DataType::Float64);
+        match (special, encoding) {
+            (Some(special), Encoding::Compact) => {
+                properties = properties
+                    .set_column_dictionary_enabled(path.clone(), false)
+                    .set_column_encoding(path, special);
+            }
+            (Some(_), Encoding::Portable) if is_float => {
+                properties = properties.set_column_dictionary_enabled(path, false);
+            }
+            _ => {}
+        }
+    }
+    Ok(properties.build())
+}

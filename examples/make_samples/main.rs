@@ -1,0 +1,48 @@
+//! Makes the captures in `samples/`, and large ones for benches:
+//!
+//! ```text
+//! cargo run --example make_samples                       # writes samples/
+//! cargo run --release --example make_samples -- 1GB out.pcap
+//! ```
+//!
+//! Everything is computed, so the same command gives the same bytes. The bytes
+//! of a packet are laid out by the layout files; that these are right is for
+//! the tests to say, against values that were written down by hand.
+
+mod capture;
+mod f1;
+mod packet;
+
+use std::path::Path;
+
+use capture::CaptureWriter;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.as_slice() {
+        [] => {
+            let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("samples");
+            std::fs::create_dir_all(&folder)?;
+            let mut writer = CaptureWriter::create(&folder.join("f1_2025.pcap"))?;
+            f1::weekend(&mut writer)?;
+            writer.finish()?;
+        }
+        [size, path] => {
+            let size = parse_size(size).ok_or("write a size such as 500MB or 1GB")?;
+            let mut writer = CaptureWriter::create(Path::new(path))?;
+            f1::long_race(&mut writer, size)?;
+            writer.finish()?;
+        }
+        _ => return Err("usage: make_samples [SIZE OUT.pcap]".into()),
+    }
+    Ok(())
+}
+
+fn parse_size(text: &str) -> Option<u64> {
+    let (digits, factor) = match text {
+        _ if text.ends_with("GB") => (text.strip_suffix("GB")?, 1_000_000_000),
+        _ if text.ends_with("MB") => (text.strip_suffix("MB")?, 1_000_000),
+        _ => (text, 1),
+    };
+    digits.parse::<u64>().ok()?.checked_mul(factor)
+}

@@ -241,7 +241,11 @@ impl<'a> Game<'a> {
             session.set("weatherForecastSamples.sessionType", sample, 15_u8);
             session.set("weatherForecastSamples.timeOffset", sample, sample * 5);
             session.set("weatherForecastSamples.weather", sample, sample % 4);
-            session.set("weatherForecastSamples.trackTemperature", sample, 31 - sample as i32);
+            session.set(
+                "weatherForecastSamples.trackTemperature",
+                sample,
+                31 - sample as i32,
+            );
             session.set("weatherForecastSamples.airTemperature", sample, -2_i8);
             session.set("weatherForecastSamples.rainPercentage", sample, sample * 15);
         }
@@ -274,7 +278,11 @@ impl<'a> Game<'a> {
         positions.set("lapStart", 0, 0_u8);
         for lap in 0..3 {
             for car in 0..22 {
-                let position = if car < CARS { (car + lap) % CARS + 1 } else { 0 };
+                let position = if car < CARS {
+                    (car + lap) % CARS + 1
+                } else {
+                    0
+                };
                 positions.set("positionForVehicleIdx", lap * 22 + car, position);
             }
         }
@@ -294,9 +302,21 @@ impl<'a> Game<'a> {
             ("rivalDataSet", 102.001),
         ] {
             trial.set(&format!("{set}.lapTimeInMS"), 0, (seconds * 1_000.0) as u32);
-            trial.set(&format!("{set}.sector1TimeInMS"), 0, (seconds * 310.0) as u32);
-            trial.set(&format!("{set}.sector2TimeInMS"), 0, (seconds * 440.0) as u32);
-            trial.set(&format!("{set}.sector3TimeInMS"), 0, (seconds * 250.0) as u32);
+            trial.set(
+                &format!("{set}.sector1TimeInMS"),
+                0,
+                (seconds * 310.0) as u32,
+            );
+            trial.set(
+                &format!("{set}.sector2TimeInMS"),
+                0,
+                (seconds * 440.0) as u32,
+            );
+            trial.set(
+                &format!("{set}.sector3TimeInMS"),
+                0,
+                (seconds * 250.0) as u32,
+            );
         }
     }
 
@@ -366,16 +386,29 @@ impl<'a> Game<'a> {
         let lap_time = time.max(0.0) - lap * LAP_SECONDS;
         let lap_data = self.packet("LapData");
         for (field, value) in [
-            ("lastLapTimeInMS", if lap > 0.0 { 90_123.0 + car as f64 * 17.0 } else { 0.0 }),
+            (
+                "lastLapTimeInMS",
+                if lap > 0.0 {
+                    90_123.0 + car as f64 * 17.0
+                } else {
+                    0.0
+                },
+            ),
             ("currentLapTimeInMS", lap_time * 1_000.0),
-            ("sector1TimeMSPart", if lap_time > 28.0 { 28_411.0 } else { 0.0 }),
+            (
+                "sector1TimeMSPart",
+                if lap_time > 28.0 { 28_411.0 } else { 0.0 },
+            ),
             ("deltaToCarInFrontMSPart", if car > 0 { 800.0 } else { 0.0 }),
             ("deltaToRaceLeaderMSPart", car as f64 * 800.0),
             ("lapDistance", distance),
             ("totalDistance", total),
             ("carPosition", car as f64 + 1.0),
             ("currentLapNum", lap + 1.0),
-            ("sector", (distance / TRACK_LENGTH * 3.0).clamp(0.0, 2.0).floor()),
+            (
+                "sector",
+                (distance / TRACK_LENGTH * 3.0).clamp(0.0, 2.0).floor(),
+            ),
             ("gridPosition", car as f64 + 1.0),
             ("driverStatus", 4.0),
             ("resultStatus", 2.0),
@@ -459,7 +492,11 @@ impl<'a> Game<'a> {
         let time = self.clock.time;
         let damage = self.packet("CarDamage");
         for entry in 0..CARS * 4 {
-            damage.set("carDamageData.tyresWear", entry, time * 0.05 + entry as f64 * 0.001);
+            damage.set(
+                "carDamageData.tyresWear",
+                entry,
+                time * 0.05 + entry as f64 * 0.001,
+            );
         }
         for car in 0..CARS {
             damage.set("carDamageData.frontLeftWingDamage", car, car * 3 % 20);
@@ -526,7 +563,13 @@ impl<'a> Game<'a> {
             ("SGSV", &[("vehicleIdx", 13.0), ("stopTime", 10.5)]),
             ("BUTN", &[("buttonStatus", f64::from(0x8010_0001_u32))]),
             ("RDFL", &[]),
-            ("OVTK", &[("overtakingVehicleIdx", 7.0), ("beingOvertakenVehicleIdx", 6.0)]),
+            (
+                "OVTK",
+                &[
+                    ("overtakingVehicleIdx", 7.0),
+                    ("beingOvertakenVehicleIdx", 6.0),
+                ],
+            ),
             ("SCAR", &[("safetyCarType", 2.0), ("eventType", 0.0)]),
             ("COLL", &[("vehicle1Idx", 18.0), ("vehicle2Idx", 19.0)]),
             ("RTMT", &[("vehicleIdx", 19.0), ("reason", 3.0)]),
@@ -568,14 +611,27 @@ impl<'a> Game<'a> {
             for (field, value) in [
                 ("position", if raced { car + 1 } else { 0 }),
                 ("numLaps", if raced { 5 } else { 0 }),
-                ("points", [25, 18, 15, 12, 10, 8, 6, 4, 2, 1].get(car).copied().unwrap_or(0)),
+                (
+                    "points",
+                    [25, 18, 15, 12, 10, 8, 6, 4, 2, 1]
+                        .get(car)
+                        .copied()
+                        .unwrap_or(0),
+                ),
                 ("resultStatus", if raced { 3 } else { 0 }),
-                ("bestLapTimeInMS", if raced { 89_500 + car * 111 } else { 0 }),
+                (
+                    "bestLapTimeInMS",
+                    if raced { 89_500 + car * 111 } else { 0 },
+                ),
                 ("numTyreStints", if raced { 1 + car % 3 } else { 0 }),
             ] {
                 classification.set(&format!("classificationData.{field}"), car, value);
             }
-            let race_time = if raced { 452.125 + car as f64 * 0.8 } else { 0.0 };
+            let race_time = if raced {
+                452.125 + car as f64 * 0.8
+            } else {
+                0.0
+            };
             classification.set("classificationData.totalRaceTime", car, race_time);
         }
         // The game numbers no frames once the session has ended, and repeats

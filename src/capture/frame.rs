@@ -105,7 +105,9 @@ impl Framer {
                 payload: udp.payload(),
             }),
             None if sliced.is_ip_payload_fragmented()
-                && sliced.ip_payload().is_some_and(|payload| payload.ip_number == IpNumber::UDP) =>
+                && sliced
+                    .ip_payload()
+                    .is_some_and(|payload| payload.ip_number == IpNumber::UDP) =>
             {
                 self.add_fragment(&sliced, source, destination, time)
             }

@@ -154,16 +154,17 @@ impl PcapWalker {
             let offset = window.offset();
             let rest = window.bytes().len();
             let last_second = self.last_second;
-            let found = resynchronise(window, 1, |window, at| {
-                let Some(next) = plausible_record(window, at, &header, largest, last_second)?
-                else {
-                    return Ok(false);
-                };
-                // One match may be chance: the record after it must fit too.
-                let ends = !ensure(window, next + 1)? && window.bytes().len() == next;
-                Ok(ends
-                    || plausible_record(window, next, &header, largest, last_second)?.is_some())
-            })?;
+            let found =
+                resynchronise(window, 1, |window, at| {
+                    let Some(next) = plausible_record(window, at, &header, largest, last_second)?
+                    else {
+                        return Ok(false);
+                    };
+                    // One match may be chance: the record after it must fit too.
+                    let ends = !ensure(window, next + 1)? && window.bytes().len() == next;
+                    Ok(ends
+                        || plausible_record(window, next, &header, largest, last_second)?.is_some())
+                })?;
             if !found {
                 if rest <= largest + 16 {
                     damage.push(offset, "the capture ends inside this record");
@@ -302,9 +303,7 @@ impl PcapNgWalker {
                         cut: original as usize > data,
                     }));
                 }
-                Err(PcapNgParseError::IncompleteBuffer(needed, _))
-                    if needed <= LARGEST_PACKET =>
-                {
+                Err(PcapNgParseError::IncompleteBuffer(needed, _)) if needed <= LARGEST_PACKET => {
                     if window.fill()? {
                         continue;
                     }

@@ -29,21 +29,21 @@ pub(super) fn sniff(start: &[u8]) -> Kind {
             "it looks like a capture of a patched libpcap (magic a1b2cd34); \
              re-save it with `editcap IN OUT.pcapng`",
         ),
-        [1 | 2, 0, 0, 0, 0 | 1, 0, 0, 0, 1..=250, 0, 0, 0, ..] => Kind::Other(
-            "it looks like iRacing telemetry (.ibt), which this version does not read",
-        ),
+        [1 | 2, 0, 0, 0, 0 | 1, 0, 0, 0, 1..=250, 0, 0, 0, ..] => {
+            Kind::Other("it looks like iRacing telemetry (.ibt), which this version does not read")
+        }
         _ if begins(b"PAR1") => Kind::Other("it looks like a Parquet file"),
         _ if begins(b"ARROW1") => Kind::Other("it looks like an Arrow file"),
-        _ if begins(b"PK\x03\x04") => {
-            Kind::Other("it looks like a ZIP archive; unpack it first")
-        }
+        _ if begins(b"PK\x03\x04") => Kind::Other("it looks like a ZIP archive; unpack it first"),
         _ if begins(b"7z\xBC\xAF\x27\x1C") => {
             Kind::Other("it looks like a 7z archive; unpack it first")
         }
         _ if begins(b"Rar!") => Kind::Other("it looks like a RAR archive; unpack it first"),
         _ if begins(b"\xFD7zXZ") => Kind::Other("it is compressed with xz; unpack it first"),
         _ if begins(b"BZh") => Kind::Other("it is compressed with bzip2; unpack it first"),
-        _ if begins(b"\x89PNG") || begins(b"\xFF\xD8\xFF") => Kind::Other("it looks like a picture"),
+        _ if begins(b"\x89PNG") || begins(b"\xFF\xD8\xFF") => {
+            Kind::Other("it looks like a picture")
+        }
         _ if begins(b"MDMP") || begins(b"MZ") || begins(b"\x7FELF") => {
             Kind::Other("it looks like a program")
         }
@@ -54,14 +54,16 @@ pub(super) fn sniff(start: &[u8]) -> Kind {
                  record with `tcpdump -w` or Wireshark to keep their borders and times",
             )
         }
-        _ if looks_like_text(start) => match start.iter().find(|byte| !byte.is_ascii_whitespace()) {
-            Some(b'{' | b'[') => Kind::Other("it looks like JSON"),
-            Some(b'<') => Kind::Other("it looks like XML or HTML"),
-            _ if start.contains(&b',') || start.contains(&b'\t') => {
-                Kind::Other("it looks like text, such as a CSV file")
+        _ if looks_like_text(start) => {
+            match start.iter().find(|byte| !byte.is_ascii_whitespace()) {
+                Some(b'{' | b'[') => Kind::Other("it looks like JSON"),
+                Some(b'<') => Kind::Other("it looks like XML or HTML"),
+                _ if start.contains(&b',') || start.contains(&b'\t') => {
+                    Kind::Other("it looks like text, such as a CSV file")
+                }
+                _ => Kind::Other("it looks like text"),
             }
-            _ => Kind::Other("it looks like text"),
-        },
+        }
         _ => Kind::Other("its first bytes are those of no capture"),
     }
 }

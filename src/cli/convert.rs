@@ -13,7 +13,7 @@ use super::messages::{DIM, Messages, STRONG};
 use super::{Outcome, UsageError, inputs, values};
 use crate::capture::Capture;
 use crate::decode::{
-    Cars, CaptureReport, ColumnPatterns, Converter, Options, Refused, Report, Selection, TimeBound,
+    CaptureReport, Cars, ColumnPatterns, Converter, Options, Refused, Report, Selection, TimeBound,
     TimeRange,
 };
 use crate::formats::Formats;
@@ -44,7 +44,13 @@ pub(super) struct Convert {
     tables: Vec<glob::Pattern>,
     /// Columns to write, with * and ?; keys such as car_index stay unless
     /// excluded with a leading ! [default: all]
-    #[arg(short, long, value_name = "NAMES", value_delimiter = ',', allow_hyphen_values = true)]
+    #[arg(
+        short,
+        long,
+        value_name = "NAMES",
+        value_delimiter = ',',
+        allow_hyphen_values = true
+    )]
     columns: Vec<String>,
     /// Whose rows to write in tables with a row a car
     #[arg(long, default_value = "all")]
@@ -145,7 +151,9 @@ impl Convert {
                 from: self.from,
                 until: self.until,
             },
-            threads: self.threads.map_or_else(values::default_threads, usize::from),
+            threads: self
+                .threads
+                .map_or_else(values::default_threads, usize::from),
             partition_by: self.partition_by.clone(),
             keep_empty: self.keep_empty,
             lenient: self.lenient,
@@ -224,8 +232,12 @@ impl Convert {
                 ..Selection::default()
             };
             let mut layouts = formats.layouts().iter();
-            let known = layouts
-                .any(|layout| layout.tables.iter().any(|table| one.takes_table(layout, table)));
+            let known = layouts.any(|layout| {
+                layout
+                    .tables
+                    .iter()
+                    .any(|table| one.takes_table(layout, table))
+            });
             if !known {
                 return Err(UsageError(unknown_table(pattern.as_str(), formats)).into());
             }
@@ -282,7 +294,9 @@ impl Convert {
         }
         if let Destination::File(output) = &destination
             && let Ok(output) = output.canonicalize()
-            && paths.iter().any(|path| path.canonicalize().is_ok_and(|path| path == output))
+            && paths
+                .iter()
+                .any(|path| path.canonicalize().is_ok_and(|path| path == output))
         {
             return Err(UsageError(format!(
                 "{} is an input; the output must go elsewhere",
@@ -431,7 +445,10 @@ impl Summary<'_> {
 
     fn nothing_found(&self) -> String {
         let captures = &self.report.captures;
-        let datagrams: u64 = captures.iter().map(|capture| capture.counts.datagrams).sum();
+        let datagrams: u64 = captures
+            .iter()
+            .map(|capture| capture.counts.datagrams)
+            .sum();
         let out_of_range: u64 = captures.iter().map(|capture| capture.out_of_range).sum();
         let known: Vec<String> = Formats::built_in()
             .layouts()
@@ -440,7 +457,10 @@ impl Summary<'_> {
             .collect();
         let seen = match (datagrams, out_of_range) {
             (0, _) => "there is no UDP datagram".to_string(),
-            (_, 0) => format!("none of {} UDP datagrams is known", values::count(datagrams)),
+            (_, 0) => format!(
+                "none of {} UDP datagrams is known",
+                values::count(datagrams)
+            ),
             _ => format!(
                 "none of {} UDP datagrams is known and in the time range ({} are outside it)",
                 values::count(datagrams),
@@ -489,7 +509,11 @@ impl Summary<'_> {
             .iter()
             .map(CaptureReport::decoded_datagrams)
             .sum();
-        let read: u64 = report.captures.iter().filter_map(|capture| capture.size).sum();
+        let read: u64 = report
+            .captures
+            .iter()
+            .filter_map(|capture| capture.size)
+            .sum();
         let written: u64 = self.written.tables.iter().map(|table| table.bytes).sum();
         messages.note(format_args!(
             "{} tables, {} rows, {} from {} datagrams{} in {:.2} s",

@@ -49,7 +49,9 @@ impl Man {
 fn pages() -> anyhow::Result<Vec<(String, Vec<u8>)>> {
     let program = command();
     let mut pages = Vec::new();
-    let commands = program.get_subcommands().filter(|sub| sub.get_name() != "help");
+    let commands = program
+        .get_subcommands()
+        .filter(|sub| sub.get_name() != "help");
     for page in std::iter::once(&program).chain(commands) {
         let name = match page.get_name() {
             "simtel" => "simtel".to_string(),

@@ -47,15 +47,25 @@ pub(super) fn gather(plan: &TablePlan, records: &Records) -> Result<Gathered, Ar
         .collect();
     let mut captures = Vec::new();
     let names_inputs = matches!(plan.outputs.first(), Some(Output::Capture));
-    let mut rows = 0;
-    for segment in records.segments() {
-        let selection = select(plan, &grid, segment);
+    let segments: Vec<(&Segment, Selected)> = records
+        .segments()
+        .iter()
+        .map(|segment| (segment, select(plan, &grid, segment)))
+        .collect();
+    let rows = segments
+        .iter()
+        .map(|(segment, selection)| selection.rows(segment.offsets.len(), &grid))
+        .sum();
+    for builder in &mut builders {
+        builder.values.reserve(rows);
+    }
+    for (segment, selection) in &segments {
         let count = segment.offsets.len();
         for start in (0..count).step_by(tile) {
             let tile = Tile {
                 segment,
                 grid: &grid,
-                selection: &selection,
+                selection,
                 records: start..(start + tile).min(count),
                 length,
             };
@@ -63,12 +73,10 @@ pub(super) fn gather(plan: &TablePlan, records: &Records) -> Result<Gathered, Ar
                 builder.add(&tile);
             }
         }
-        let added = selection.rows(count, &grid);
         if names_inputs {
             let capture = i32::try_from(segment.capture).unwrap_or(i32::MAX);
-            captures.resize(captures.len() + added, capture);
+            captures.resize(captures.len() + selection.rows(count, &grid), capture);
         }
-        rows += added;
     }
 
     let mut replaced_texts = 0;
@@ -171,9 +179,10 @@ fn select(plan: &TablePlan, grid: &Grid, segment: &Segment) -> Selected {
             }
         };
         let whole = match filter {
-            Some(CarFilter::Record { car, player }) => {
-                wants(car.read(record).unwrap_or(-1), player.read(record).unwrap_or(-1))
-            }
+            Some(CarFilter::Record { car, player }) => wants(
+                car.read(record).unwrap_or(-1),
+                player.read(record).unwrap_or(-1),
+            ),
             _ => true,
         };
         if whole {
@@ -244,7 +253,8 @@ impl<'a> Tile<'a> {
     }
 
     fn rows(&self, record: usize) -> usize {
-        self.cells(record).map_or(self.grid.cells.len(), <[u32]>::len)
+        self.cells(record)
+            .map_or(self.grid.cells.len(), <[u32]>::len)
     }
 }
 
@@ -507,6 +517,10 @@ impl<'a> Builder<'a> {
 }
 
 impl Values {
+    fn reserve(&mut self, rows: usize) {
+        with_numbers!(self, values => values.reserve_exact(rows), _ => {});
+    }
+
     fn push_text(&mut self, record: &[u8], offset: usize) {
         let Values::Text {
             length,

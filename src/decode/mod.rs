@@ -308,7 +308,12 @@ impl<'a> Converter<'a> {
                 let definition = &self.options.formats.layouts()[layout];
                 let expected = definition.packets[packet].size;
                 let too_long = datagram.payload.len() > expected;
-                report.refuse_length(definition, packet, datagram, self.options.lenient && too_long);
+                report.refuse_length(
+                    definition,
+                    packet,
+                    datagram,
+                    self.options.lenient && too_long,
+                );
                 match self.options.lenient && too_long {
                     true => (layout, packet),
                     false => return Ok(()),
@@ -403,9 +408,11 @@ impl<'a> Converter<'a> {
 
     /// Learns from the packet that tells it which cars take part.
     fn note_active_cars(&mut self, number: usize, layout: &Layout, packet: usize, payload: &[u8]) {
-        let Some(rule) = layout.active.as_ref().filter(|rule| {
-            self.options.selection.cars == Cars::Active && rule.packet == packet
-        }) else {
+        let Some(rule) = layout
+            .active
+            .as_ref()
+            .filter(|rule| self.options.selection.cars == Cars::Active && rule.packet == packet)
+        else {
             return;
         };
         let stride = rule.field.strides.first().copied().unwrap_or(0);
@@ -461,9 +468,13 @@ impl<'a> Converter<'a> {
                 }
             })
             .collect();
-        let plans: Vec<_> = packets.iter().flat_map(|packet| packet.plans.clone()).collect();
+        let plans: Vec<_> = packets
+            .iter()
+            .flat_map(|packet| packet.plans.clone())
+            .collect();
         self.sinks.announce(&plans)?;
-        self.formats.insert(number, FormatState { packets, partition });
+        self.formats
+            .insert(number, FormatState { packets, partition });
         Ok(())
     }
 
@@ -476,7 +487,10 @@ impl<'a> Converter<'a> {
             }
         }
         for state in self.formats.values() {
-            let unseen = state.packets.iter().filter(|packet| packet.batches.is_empty());
+            let unseen = state
+                .packets
+                .iter()
+                .filter(|packet| packet.batches.is_empty());
             for plan in unseen.flat_map(|packet| &packet.plans) {
                 self.sinks.open(plan, &[])?;
             }

@@ -41,11 +41,8 @@ pub struct ColumnPatterns {
 
 impl ColumnPatterns {
     fn takes(&self, column: &Column) -> bool {
-        let any = |patterns: &[Pattern]| {
-            patterns
-                .iter()
-                .any(|pattern| pattern.matches(&column.name))
-        };
+        let any =
+            |patterns: &[Pattern]| patterns.iter().any(|pattern| pattern.matches(&column.name));
         if any(&self.excluded) {
             return false;
         }
@@ -235,6 +232,15 @@ impl TablePlan {
         &self.layout.tables[self.table]
     }
 
+    /// Whether the column at `position` of the schema says whose row it is.
+    pub fn is_key(&self, position: usize) -> bool {
+        match self.outputs[position] {
+            Output::Column(column) => self.table().columns[column].role == Role::Key,
+            Output::Capture => true,
+            Output::Label { .. } => false,
+        }
+    }
+
     /// `format/table`.
     pub fn qualified_name(&self) -> String {
         format!("{}/{}", self.layout.name, self.table().name)
@@ -280,14 +286,17 @@ fn car_filter(layout: &Layout, table: &Table) -> Option<CarFilter> {
     let axes = layout.tables.iter().flat_map(|table| &table.axes);
     let mut numbered = axes.filter_map(|axis| Some((axis.index.as_str(), axis.player?)));
     let (index, player) = numbered.next()?;
-    table.columns.iter().find_map(|column| match &column.source {
-        Source::Field(field) if column.name == index => Some(CarFilter::Record {
-            car: Place {
-                offset: field.offset,
-                scalar: field.scalar,
-            },
-            player,
-        }),
-        _ => None,
-    })
+    table
+        .columns
+        .iter()
+        .find_map(|column| match &column.source {
+            Source::Field(field) if column.name == index => Some(CarFilter::Record {
+                car: Place {
+                    offset: field.offset,
+                    scalar: field.scalar,
+                },
+                player,
+            }),
+            _ => None,
+        })
 }

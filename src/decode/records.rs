@@ -66,14 +66,16 @@ impl Records {
         let Some(segment) = self.segments.last_mut() else {
             return;
         };
-        segment.offsets.push(match (&mut segment.bytes, record.mapped) {
-            (SegmentBytes::Owned(bytes), _) => {
-                let offset = bytes.len();
-                bytes.extend_from_slice(record.bytes);
-                offset
-            }
-            (SegmentBytes::Mapped(_), mapped) => mapped.map_or(0, |(_, offset)| offset),
-        });
+        segment
+            .offsets
+            .push(match (&mut segment.bytes, record.mapped) {
+                (SegmentBytes::Owned(bytes), _) => {
+                    let offset = bytes.len();
+                    bytes.extend_from_slice(record.bytes);
+                    offset
+                }
+                (SegmentBytes::Mapped(_), mapped) => mapped.map_or(0, |(_, offset)| offset),
+            });
         segment.times.push(record.time);
         segment.active.extend(record.active);
         self.count += 1;

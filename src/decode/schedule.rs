@@ -60,8 +60,7 @@ impl Lane {
         permit: &Arc<Permit>,
         totals: &Totals,
     ) -> anyhow::Result<()> {
-        let gathered =
-            gather(&self.plan, records).with_context(|| self.plan.qualified_name())?;
+        let gathered = gather(&self.plan, records).with_context(|| self.plan.qualified_name())?;
         let rows = gathered.batch.num_rows() as u64;
         let append = match rows {
             0 => None,

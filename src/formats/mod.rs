@@ -73,7 +73,10 @@ impl Formats {
             let Some(id) = layout.select.and_then(|select| select.read(payload)) else {
                 continue;
             };
-            let position = layout.packets.iter().position(|packet| packet.id == Some(id));
+            let position = layout
+                .packets
+                .iter()
+                .position(|packet| packet.id == Some(id));
             return match position {
                 None => Recognised::UnknownPacket { layout: number, id },
                 Some(packet) if layout.packets[packet].size == payload.len() => {

@@ -333,9 +333,7 @@ impl<'a> Flattener<'a> {
                 }
                 self.members(&definition.members, &inner)?;
                 if self.offset == start {
-                    return Err(definition
-                        .at
-                        .error(format!("struct {name} has no fields")));
+                    return Err(definition.at.error(format!("struct {name} has no fields")));
                 }
             }
             MemberKind::Union { size, cases, .. } => {
@@ -504,7 +502,11 @@ impl PacketTables<'_> {
         }];
         let reaches = |field: &Flat| field.row_axes().iter().all(|axis| axes.contains(axis));
         let is_key = |field: &Flat| field.role == Role::Key && field.case.is_none();
-        for field in self.fields.iter().filter(|field| is_key(field) && reaches(field)) {
+        for field in self
+            .fields
+            .iter()
+            .filter(|field| is_key(field) && reaches(field))
+        {
             columns.extend(self.columns_of(field, axes));
         }
         for (level, axis) in row_axes.iter().enumerate() {
@@ -549,12 +551,7 @@ impl PacketTables<'_> {
             .map_or(0, |field| field.offset + field.scalar.size())
     }
 
-    fn row_axis(
-        &self,
-        axis: usize,
-        axes: &[usize],
-        own: &[&Flat],
-    ) -> Result<RowAxis, LayoutError> {
+    fn row_axis(&self, axis: usize, axes: &[usize], own: &[&Flat]) -> Result<RowAxis, LayoutError> {
         let definition = &self.definitions.axes[axis];
         let AxisKind::Rows {
             length,
@@ -708,10 +705,14 @@ impl PacketTables<'_> {
     }
 
     fn tag(&self) -> Result<Tag, LayoutError> {
-        let union = self.packet.members.iter().find_map(|member| match &member.kind {
-            MemberKind::Union { by, cases, .. } => Some((member, by, cases)),
-            _ => None,
-        });
+        let union = self
+            .packet
+            .members
+            .iter()
+            .find_map(|member| match &member.kind {
+                MemberKind::Union { by, cases, .. } => Some((member, by, cases)),
+                _ => None,
+            });
         let Some((member, by, cases)) = union else {
             unreachable!("a case lies in a union");
         };

@@ -154,9 +154,10 @@ impl Packet {
                 _ => indices.push(piece.parse::<usize>().ok()?),
             }
         }
-        let leaf = self.leaves.iter().find(|leaf| {
-            leaf.path == plain && leaf.dimensions.len() == indices.len()
-        })?;
+        let leaf = self
+            .leaves
+            .iter()
+            .find(|leaf| leaf.path == plain && leaf.dimensions.len() == indices.len())?;
         let mut offset = leaf.offset;
         for (dimension, index) in leaf.dimensions.iter().zip(indices) {
             if index >= dimension.length {

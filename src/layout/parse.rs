@@ -393,7 +393,9 @@ impl Parser<'_> {
 
 /// The cases of the union that is open: the last member of the last packet.
 fn open_cases(packets: &mut [PacketDefinition]) -> &mut Vec<Case> {
-    let union = packets.last_mut().and_then(|packet| packet.members.last_mut());
+    let union = packets
+        .last_mut()
+        .and_then(|packet| packet.members.last_mut());
     match union.map(|member| &mut member.kind) {
         Some(MemberKind::Union { cases, .. }) => cases,
         _ => unreachable!("a union is opened as the last member of a packet"),

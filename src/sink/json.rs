@@ -30,7 +30,11 @@ impl Json {
 
 impl RowFormat for Json {
     fn head(&self) -> anyhow::Result<Vec<u8>> {
-        Ok(if self.as_array { b"[\n".into() } else { Vec::new() })
+        Ok(if self.as_array {
+            b"[\n".into()
+        } else {
+            Vec::new()
+        })
     }
 
     fn rows(&self, batch: &RecordBatch, out: &mut Vec<u8>) {

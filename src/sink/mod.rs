@@ -198,10 +198,7 @@ impl Outputs {
                     Some(path) => path.display().to_string(),
                     None => "-".into(),
                 },
-                rows: rows
-                    .get(&table.plan.qualified_name())
-                    .copied()
-                    .unwrap_or(0),
+                rows: rows.get(&table.plan.qualified_name()).copied().unwrap_or(0),
                 bytes: file.written,
             });
             completed.push(file);
@@ -300,7 +297,7 @@ impl Sinks for Outputs {
         let sink: Arc<dyn FileSink> = match options.format {
             Format::Parquet => Arc::new(parquet::ParquetSink::open(
                 file,
-                schema,
+                plan,
                 compression,
                 options.encoding,
                 metadata,
@@ -368,7 +365,9 @@ fn metadata(plan: &TablePlan, inputs: &[String]) -> Vec<(String, String)> {
         .map(|field| {
             let mut said: Vec<(&String, &String)> = field.metadata().iter().collect();
             said.sort();
-            let said = said.into_iter().map(|(key, value)| (key.clone(), json!(value)));
+            let said = said
+                .into_iter()
+                .map(|(key, value)| (key.clone(), json!(value)));
             (field.name().clone(), Value::Object(said.collect()))
         })
         .collect();
@@ -409,7 +408,10 @@ fn sidecars(options: &SinkOptions, tables: &[OpenTable]) -> anyhow::Result<Vec<C
         };
         for table in &tables {
             let columns: Vec<Value> = table.plan.schema.fields().iter().map(describe).collect();
-            described.insert(table.plan.table().name.clone(), json!({ "columns": columns }));
+            described.insert(
+                table.plan.table().name.clone(),
+                json!({ "columns": columns }),
+            );
         }
         let format = tables.first().map(|table| &table.plan.layout);
         let schema = json!({

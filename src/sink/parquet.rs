@@ -8,7 +8,7 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::{DataType, SchemaRef};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_writer::{ArrowRowGroupWriterFactory, compute_leaves};
-use parquet::basic::{Compression as ParquetCompression, Encoding as ParquetEncoding};
+use parquet::basic::{Compression as ParquetCompression, Encoding as Parquet};
 use parquet::basic::{GzipLevel, ZstdLevel};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
@@ -18,7 +18,7 @@ use rayon::prelude::*;
 
 use super::file::{Completed, OutputFile};
 use super::{Compression, Encoding, FileSink};
-use crate::decode::{Append, TableSink};
+use crate::decode::{Append, TablePlan, TableSink};
 use crate::lock::lock;
 
 pub(super) struct ParquetSink {
@@ -30,12 +30,13 @@ pub(super) struct ParquetSink {
 impl ParquetSink {
     pub(super) fn open(
         file: OutputFile,
-        schema: &SchemaRef,
+        plan: &TablePlan,
         compression: Compression,
         encoding: Encoding,
         metadata: Vec<(String, String)>,
     ) -> anyhow::Result<ParquetSink> {
-        let properties = properties(schema, compression, encoding, metadata)?;
+        let properties = properties(plan, compression, encoding, metadata)?;
+        let schema = &plan.schema;
         let writer = ArrowWriter::try_new(file, schema.clone(), Some(properties))?;
         let (writer, factory) = writer.into_serialized_writer()?;
         Ok(ParquetSink {
@@ -86,7 +87,7 @@ impl FileSink for ParquetSink {
 }
 
 fn properties(
-    schema: &SchemaRef,
+    plan: &TablePlan,
     compression: Compression,
     encoding: Encoding,
     metadata: Vec<(String, String)>,
@@ -108,29 +109,36 @@ fn properties(
                 .map(|(key, value)| KeyValue::new(key, value))
                 .collect(),
         ));
-    for field in schema.fields() {
+    for (position, field) in plan.schema.fields().iter().enumerate() {
         let path = ColumnPath::from(field.name().as_str());
-        // Measured on real telemetry: a dictionary almost doubles floats, and
-        // splitting their bytes saves a quarter on top; clocks and counters
-        // are smallest as deltas. Everything else has few values.
-        let special = match field.data_type() {
-            DataType::Float32 | DataType::Float64 => Some(ParquetEncoding::BYTE_STREAM_SPLIT),
+        let kind = field.data_type();
+        let (compact, portable) = match kind {
+            // A dictionary almost doubles real telemetry's floats, and
+            // splitting their bytes saves a quarter on top.
+            DataType::Float32 | DataType::Float64 => {
+                (Some(Parquet::BYTE_STREAM_SPLIT), Some(Parquet::PLAIN))
+            }
+            // Clocks and counters go up by small steps, and keys repeat from
+            // row to row: their deltas are next to nothing.
             DataType::Timestamp(..) | DataType::UInt32 | DataType::Int32 => {
-                Some(ParquetEncoding::DELTA_BINARY_PACKED)
+                (Some(Parquet::DELTA_BINARY_PACKED), None)
             }
-            _ => None,
+            _ if kind.is_integer() && plan.is_key(position) => {
+                (Some(Parquet::DELTA_BINARY_PACKED), None)
+            }
+            // Split bytes are faster to make than a dictionary (a whole
+            // conversion takes a seventh less time) and smaller by a twelfth.
+            _ if kind.is_integer() => (Some(Parquet::BYTE_STREAM_SPLIT), None),
+            _ => (None, None),
         };
-        let is_float = matches!(field.data_type(), DataType::Float32 | DataType::Float64);
-        match (special, encoding) {
-            (Some(special), Encoding::Compact) => {
-                properties = properties
-                    .set_column_dictionary_enabled(path.clone(), false)
-                    .set_column_encoding(path, special);
-            }
-            (Some(_), Encoding::Portable) if is_float => {
-                properties = properties.set_column_dictionary_enabled(path, false);
-            }
-            _ => {}
+        let chosen = match encoding {
+            Encoding::Compact => compact,
+            Encoding::Portable => portable,
+        };
+        if let Some(chosen) = chosen {
+            properties = properties
+                .set_column_dictionary_enabled(path.clone(), false)
+                .set_column_encoding(path, chosen);
         }
     }
     Ok(properties.build())

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 use anyhow::anyhow;
 use arrow::array::{
     Array, AsArray, DictionaryArray, Float32Array, Float64Array, Int8Array, Int16Array, Int32Array,
-    Int64Array, RecordBatch, StringArray, TimestampNanosecondArray, UInt8Array, UInt16Array, UInt32Array,
-    UInt64Array,
+    Int64Array, RecordBatch, StringArray, TimestampNanosecondArray, UInt8Array, UInt16Array,
+    UInt32Array, UInt64Array,
 };
 use arrow::datatypes::{DataType, Int32Type};
 use chrono::{DateTime, SecondsFormat};
@@ -69,7 +69,10 @@ impl<F: RowFormat> TableSink for TextSink<F> {
         Ok(Box::new(move || {
             let mut state = lock(&self.state);
             let separate = !std::mem::replace(&mut state.empty, false);
-            let file = state.file.as_mut().ok_or_else(|| anyhow!("file is closed"))?;
+            let file = state
+                .file
+                .as_mut()
+                .ok_or_else(|| anyhow!("file is closed"))?;
             if separate {
                 file.write_all(&compress(self.compression, self.format.separator().into())?)?;
             }

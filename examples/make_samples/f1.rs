@@ -9,8 +9,8 @@ use std::time::Duration;
 use simtel::formats::Formats;
 use simtel::layout::Layout;
 
-use crate::capture::CaptureWriter;
-use crate::packet::Packet;
+use super::capture::CaptureWriter;
+use super::packet::Packet;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 

@@ -20,13 +20,7 @@ use capture::CaptureWriter;
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.as_slice() {
-        [] => {
-            let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("samples");
-            std::fs::create_dir_all(&folder)?;
-            let mut writer = CaptureWriter::create(&folder.join("f1_2025.pcap"))?;
-            f1::weekend(&mut writer)?;
-            writer.finish()?;
-        }
+        [] => write_samples(&Path::new(env!("CARGO_MANIFEST_DIR")).join("samples"))?,
         [size, path] => {
             let size = parse_size(size).ok_or("write a size such as 500MB or 1GB")?;
             let mut writer = CaptureWriter::create(Path::new(path))?;
@@ -36,6 +30,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         _ => return Err("usage: make_samples [SIZE OUT.pcap]".into()),
     }
     Ok(())
+}
+
+/// Writes every sample into `folder`.
+pub fn write_samples(folder: &Path) -> Result<(), Box<dyn std::error::Error>> {
+    std::fs::create_dir_all(folder)?;
+    let mut writer = CaptureWriter::create(&folder.join("f1_2025.pcap"))?;
+    f1::weekend(&mut writer)?;
+    writer.finish()
 }
 
 fn parse_size(text: &str) -> Option<u64> {

@@ -165,7 +165,15 @@ impl Capture {
         // A compressed capture inside a compressed file is no capture.
         for may_unpack in [true, false] {
             let mut start = vec![0; SNIFF_LENGTH];
-            let length = read_start(&mut reader, &mut start).map_err(io_error)?;
+            let length = match read_start(&mut reader, &mut start) {
+                Err(error) if is_cut_stream(&error) => {
+                    return Err(CaptureError::NotACapture {
+                        name: name.into(),
+                        looks: "its compressed data is cut or damaged from the start",
+                    });
+                }
+                length => length.map_err(io_error)?,
+            };
             start.truncate(length);
             let kind = sniff(&start);
             let whole = io::Cursor::new(start).chain(reader);

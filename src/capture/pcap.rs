@@ -17,8 +17,10 @@ use super::source::Window;
 /// No capture tool writes larger packets; a larger length is damage. Also
 /// bounds how far a stream is read ahead.
 const LARGEST_PACKET: usize = 16 << 20;
-/// A record of a damaged file is taken up again only if it is at most this far
-/// in time from the last good one.
+/// A record of a damaged file is taken up again only if its packet could hold
+/// an IP header …
+const PLAUSIBLE_LENGTH: usize = 20;
+/// … and if it is at most this far in time from the last good one.
 const PLAUSIBLE_STEP_SECONDS: u32 = 7 * 24 * 3600;
 
 /// One packet as it was captured, link header and all.
@@ -141,11 +143,11 @@ impl PcapWalker {
                     }));
                 }
                 Err(PcapParseError::IncompleteBuffer(needed, _)) if needed <= largest + 16 => {
-                    if available == 0 && !window.fill()? {
-                        return Ok(None);
-                    }
-                    if ensure(window, needed)? {
+                    if window.fill()? {
                         continue;
+                    }
+                    if available == 0 {
+                        return Ok(None);
                     }
                 }
                 Ok(_) | Err(_) => {}
@@ -213,7 +215,7 @@ fn plausible_record(
         PcapTsResolution::NanoSecond => 1_000_000_000,
     };
     let fits = fraction < fraction_limit
-        && (1..=largest).contains(&(included as usize))
+        && (PLAUSIBLE_LENGTH..=largest).contains(&(included as usize))
         && included <= original
         && original as usize <= LARGEST_PACKET
         && last_second.is_none_or(|last| last.abs_diff(second) <= PLAUSIBLE_STEP_SECONDS);

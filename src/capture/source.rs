@@ -29,6 +29,7 @@ enum Bytes {
         reader: Box<dyn Read + Send>,
         buffer: Vec<u8>,
         at: usize,
+        ended: bool,
     },
 }
 
@@ -58,6 +59,7 @@ impl Window {
                 reader,
                 buffer: Vec::new(),
                 at: 0,
+                ended: false,
             },
             offset: 0,
         }
@@ -87,9 +89,19 @@ impl Window {
 
     /// Makes the window longer; `false` at the end of the capture.
     pub(super) fn fill(&mut self) -> io::Result<bool> {
-        let Bytes::Stream { reader, buffer, at } = &mut self.bytes else {
+        let Bytes::Stream {
+            reader,
+            buffer,
+            at,
+            ended,
+        } = &mut self.bytes
+        else {
             return Ok(false);
         };
+        // Asked again and again when the end is searched for a record.
+        if *ended {
+            return Ok(false);
+        }
         buffer.drain(..*at);
         *at = 0;
         let before = buffer.len();
@@ -101,7 +113,8 @@ impl Window {
             }
         };
         buffer.truncate(before + *read.as_ref().unwrap_or(&0));
-        Ok(read? > 0)
+        *ended = !matches!(read, Ok(1..));
+        read.map(|read| read > 0)
     }
 
     /// The memory map, if the capture is a mapped file.

@@ -1,0 +1,108 @@
+
+use builtin;
+use str;
+
+set edit:completion:arg-completer[simtel] = {|@words|
+    fn spaces {|n|
+        builtin:repeat $n ' ' | str:join ''
+    }
+    fn cand {|text desc|
+        edit:complex-candidate $text &display=$text' '(spaces (- 14 (wcswidth $text)))$desc
+    }
+    var command = 'simtel'
+    for word $words[1..-1] {
+        if (str:has-prefix $word '-') {
+            break
+        }
+        set command = $command';'$word
+    }
+    var completions = [
+        &'simtel'= {
+            cand --color 'When to use colours'
+            cand -q 'Print errors only'
+            cand --quiet 'Print errors only'
+            cand -v 'Print more about what is read'
+            cand --verbose 'Print more about what is read'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+            cand -V 'Print version'
+            cand --version 'Print version'
+            cand convert 'Convert captures to Parquet, CSV, JSON or Arrow tables'
+            cand completions 'Print the completion script of a shell'
+            cand man 'Print a manual page, or write all of them to a folder'
+            cand help 'Print this message or the help of the given subcommand(s)'
+        }
+        &'simtel;convert'= {
+            cand -o 'Folder for the tables; or, for exactly one table, a file or `-` for standard output'
+            cand --output 'Folder for the tables; or, for exactly one table, a file or `-` for standard output'
+            cand -f 'Format of the output [default: by the ending of PATH, else parquet]'
+            cand --format 'Format of the output [default: by the ending of PATH, else parquet]'
+            cand -t 'Tables to write, by name or format/name, with * and ? [default: all]'
+            cand --tables 'Tables to write, by name or format/name, with * and ? [default: all]'
+            cand -c 'Columns to write, with * and ?; keys such as car_index stay unless excluded with a leading ! [default: all]'
+            cand --columns 'Columns to write, with * and ?; keys such as car_index stay unless excluded with a leading ! [default: all]'
+            cand --cars 'Whose rows to write in tables with a row a car'
+            cand --from 'Start here: an offset from the first packet such as 1m30s, or a moment such as 2026-05-24T12:00:00Z'
+            cand --until 'Stop before this time, given like --from'
+            cand --compression 'Compression: zstd, gzip, snappy, lz4 or none, with a level as in zstd:9 [default: zstd:3 for parquet, else none]'
+            cand --encoding 'Parquet encodings: the smallest files, or files for old readers'
+            cand --partition-by 'Make a folder for each value of these key columns (Hive layout), such as session_uid or capture'
+            cand --threads 'Worker threads [default: as many as there are cores]'
+            cand --color 'When to use colours'
+            cand --labels 'Add a column with the name beside each column of ids'
+            cand --force 'Replace files that exist'
+            cand --skip-existing 'Leave tables alone whose files exist'
+            cand --keep-empty 'Also write tables that have no rows'
+            cand --lenient 'Decode the known beginning of packets that are longer than they should be'
+            cand --strict 'Fail at the first damage or unrecognised datagram'
+            cand --json 'Print a report as JSON on standard output'
+            cand -q 'Print errors only'
+            cand --quiet 'Print errors only'
+            cand -v 'Print more about what is read'
+            cand --verbose 'Print more about what is read'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+            cand -V 'Print version'
+            cand --version 'Print version'
+        }
+        &'simtel;completions'= {
+            cand --color 'When to use colours'
+            cand -q 'Print errors only'
+            cand --quiet 'Print errors only'
+            cand -v 'Print more about what is read'
+            cand --verbose 'Print more about what is read'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+            cand -V 'Print version'
+            cand --version 'Print version'
+        }
+        &'simtel;man'= {
+            cand -o 'Write every page into this folder instead'
+            cand --output 'Write every page into this folder instead'
+            cand --color 'When to use colours'
+            cand -q 'Print errors only'
+            cand --quiet 'Print errors only'
+            cand -v 'Print more about what is read'
+            cand --verbose 'Print more about what is read'
+            cand -h 'Print help'
+            cand --help 'Print help'
+            cand -V 'Print version'
+            cand --version 'Print version'
+        }
+        &'simtel;help'= {
+            cand convert 'Convert captures to Parquet, CSV, JSON or Arrow tables'
+            cand completions 'Print the completion script of a shell'
+            cand man 'Print a manual page, or write all of them to a folder'
+            cand help 'Print this message or the help of the given subcommand(s)'
+        }
+        &'simtel;help;convert'= {
+        }
+        &'simtel;help;completions'= {
+        }
+        &'simtel;help;man'= {
+        }
+        &'simtel;help;help'= {
+        }
+    ]
+    $completions[$command]
+}

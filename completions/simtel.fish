@@ -1,0 +1,89 @@
+# Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
+function __fish_simtel_global_optspecs
+    string join \n q/quiet v/verbose color= h/help V/version
+end
+
+function __fish_simtel_needs_command
+    # Figure out if the current invocation already has a command.
+    set -l cmd (commandline -opc)
+    set -e cmd[1]
+    argparse -s (__fish_simtel_global_optspecs) -- $cmd 2>/dev/null
+    or return
+    if set -q argv[1]
+        # Also print the command, so this can be used to figure out what it is.
+        echo $argv[1]
+        return 1
+    end
+    return 0
+end
+
+function __fish_simtel_using_subcommand
+    set -l cmd (__fish_simtel_needs_command)
+    test -z "$cmd"
+    and return 1
+    contains -- $cmd[1] $argv
+end
+
+complete -c simtel -n "__fish_simtel_needs_command" -l color -d 'When to use colours' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c simtel -n "__fish_simtel_needs_command" -s q -l quiet -d 'Print errors only'
+complete -c simtel -n "__fish_simtel_needs_command" -s v -l verbose -d 'Print more about what is read'
+complete -c simtel -n "__fish_simtel_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c simtel -n "__fish_simtel_needs_command" -s V -l version -d 'Print version'
+complete -c simtel -n "__fish_simtel_needs_command" -f -a "convert" -d 'Convert captures to Parquet, CSV, JSON or Arrow tables'
+complete -c simtel -n "__fish_simtel_needs_command" -f -a "completions" -d 'Print the completion script of a shell'
+complete -c simtel -n "__fish_simtel_needs_command" -f -a "man" -d 'Print a manual page, or write all of them to a folder'
+complete -c simtel -n "__fish_simtel_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c simtel -n "__fish_simtel_using_subcommand convert" -s o -l output -d 'Folder for the tables; or, for exactly one table, a file or `-` for standard output' -r -F
+complete -c simtel -n "__fish_simtel_using_subcommand convert" -s f -l format -d 'Format of the output [default: by the ending of PATH, else parquet]' -r -f -a "parquet\t''
+csv\t''
+json\t'One array of objects'
+ndjson\t'One object a line'
+arrow\t'Arrow IPC file; a stream when it goes to standard output'
+arrow-stream\t'Arrow IPC stream'"
+complete -c simtel -n "__fish_simtel_using_subcommand convert" -s t -l tables -d 'Tables to write, by name or format/name, with * and ? [default: all]' -r
+complete -c simtel -n "__fish_simtel_using_subcommand convert" -s c -l columns -d 'Columns to write, with * and ?; keys such as car_index stay unless excluded with a leading ! [default: all]' -r
+complete -c simtel -n "__fish_simtel_using_subcommand convert" -l cars -d 'Whose rows to write in tables with a row a car' -r -f -a "all\t''
+player\t'The player\'s own'
+active\t'Those that take part in the session'"
+complete -c simtel -n "__fish_simtel_using_subcommand convert" -l from -d 'Start here: an offset from the first packet such as 1m30s, or a moment such as 2026-05-24T12:00:00Z' -r
+complete -c simtel -n "__fish_simtel_using_subcommand convert" -l until -d 'Stop before this time, given like --from' -r
+complete -c simtel -n "__fish_simtel_using_subcommand convert" -l compression -d 'Compression: zstd, gzip, snappy, lz4 or none, with a level as in zstd:9 [default: zstd:3 for parquet, else none]' -r
+complete -c simtel -n "__fish_simtel_using_subcommand convert" -l encoding -d 'Parquet encodings: the smallest files, or files for old readers' -r -f -a "compact\t''
+portable\t''"
+complete -c simtel -n "__fish_simtel_using_subcommand convert" -l partition-by -d 'Make a folder for each value of these key columns (Hive layout), such as session_uid or capture' -r
+complete -c simtel -n "__fish_simtel_using_subcommand convert" -l threads -d 'Worker threads [default: as many as there are cores]' -r
+complete -c simtel -n "__fish_simtel_using_subcommand convert" -l color -d 'When to use colours' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c simtel -n "__fish_simtel_using_subcommand convert" -l labels -d 'Add a column with the name beside each column of ids'
+complete -c simtel -n "__fish_simtel_using_subcommand convert" -l force -d 'Replace files that exist'
+complete -c simtel -n "__fish_simtel_using_subcommand convert" -l skip-existing -d 'Leave tables alone whose files exist'
+complete -c simtel -n "__fish_simtel_using_subcommand convert" -l keep-empty -d 'Also write tables that have no rows'
+complete -c simtel -n "__fish_simtel_using_subcommand convert" -l lenient -d 'Decode the known beginning of packets that are longer than they should be'
+complete -c simtel -n "__fish_simtel_using_subcommand convert" -l strict -d 'Fail at the first damage or unrecognised datagram'
+complete -c simtel -n "__fish_simtel_using_subcommand convert" -l json -d 'Print a report as JSON on standard output'
+complete -c simtel -n "__fish_simtel_using_subcommand convert" -s q -l quiet -d 'Print errors only'
+complete -c simtel -n "__fish_simtel_using_subcommand convert" -s v -l verbose -d 'Print more about what is read'
+complete -c simtel -n "__fish_simtel_using_subcommand convert" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c simtel -n "__fish_simtel_using_subcommand convert" -s V -l version -d 'Print version'
+complete -c simtel -n "__fish_simtel_using_subcommand completions" -l color -d 'When to use colours' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c simtel -n "__fish_simtel_using_subcommand completions" -s q -l quiet -d 'Print errors only'
+complete -c simtel -n "__fish_simtel_using_subcommand completions" -s v -l verbose -d 'Print more about what is read'
+complete -c simtel -n "__fish_simtel_using_subcommand completions" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c simtel -n "__fish_simtel_using_subcommand completions" -s V -l version -d 'Print version'
+complete -c simtel -n "__fish_simtel_using_subcommand man" -s o -l output -d 'Write every page into this folder instead' -r -F
+complete -c simtel -n "__fish_simtel_using_subcommand man" -l color -d 'When to use colours' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c simtel -n "__fish_simtel_using_subcommand man" -s q -l quiet -d 'Print errors only'
+complete -c simtel -n "__fish_simtel_using_subcommand man" -s v -l verbose -d 'Print more about what is read'
+complete -c simtel -n "__fish_simtel_using_subcommand man" -s h -l help -d 'Print help'
+complete -c simtel -n "__fish_simtel_using_subcommand man" -s V -l version -d 'Print version'
+complete -c simtel -n "__fish_simtel_using_subcommand help; and not __fish_seen_subcommand_from convert completions man help" -f -a "convert" -d 'Convert captures to Parquet, CSV, JSON or Arrow tables'
+complete -c simtel -n "__fish_simtel_using_subcommand help; and not __fish_seen_subcommand_from convert completions man help" -f -a "completions" -d 'Print the completion script of a shell'
+complete -c simtel -n "__fish_simtel_using_subcommand help; and not __fish_seen_subcommand_from convert completions man help" -f -a "man" -d 'Print a manual page, or write all of them to a folder'
+complete -c simtel -n "__fish_simtel_using_subcommand help; and not __fish_seen_subcommand_from convert completions man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'

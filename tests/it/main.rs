@@ -1,0 +1,15 @@
+//! All integration tests, in one binary so that they link once.
+
+mod capture;
+mod command;
+mod damage;
+mod generated;
+mod golden;
+mod layout;
+mod snapshots;
+mod support;
+
+// The generator is a program of its own; here only its samples are compared.
+#[allow(dead_code)]
+#[path = "../../examples/make_samples/main.rs"]
+mod make_samples;

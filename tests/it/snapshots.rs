@@ -1,0 +1,57 @@
+//! Every table of every packet kind of the samples, schema and values, pinned.
+
+use std::fmt::Write;
+
+use serde_json::Value;
+
+use crate::support::{Table, Workplace, sample_path};
+
+/// The schema of a table, and a few of its rows side by side.
+fn describe(schema: &Value, table: &Table) -> String {
+    let last = table.rows.len() - 1;
+    // The player's car is number 7.
+    let mut shown = vec![0, 7, last / 2, last];
+    shown.retain(|row| *row <= last);
+    shown.dedup();
+    let mut text = format!("{} rows; shown are {shown:?}\n", table.rows.len());
+    let columns = schema["columns"].as_array().expect("columns");
+    assert_eq!(columns.len(), table.columns.len());
+    for (column, name) in columns.iter().zip(&table.columns) {
+        assert_eq!(column["name"], **name);
+        let said = |key: &str| column[key].as_str().unwrap_or("").to_string();
+        let nullable = if column["nullable"] == true { "?" } else { "" };
+        let cells: Vec<&str> = shown.iter().map(|row| table.cell(*row, name)).collect();
+        let mut line = format!("{name}: {}{nullable}", said("type"));
+        for key in ["unit", "enum", "official_name", "description"] {
+            if !said(key).is_empty() {
+                write!(line, " | {}", said(key)).expect("text");
+            }
+        }
+        writeln!(text, "{line}\n    {}", cells.join(" | ")).expect("text");
+    }
+    text
+}
+
+#[test]
+fn every_table_of_the_f1_2025_sample() {
+    let place = Workplace::new();
+    let sample = sample_path();
+    place.succeed(&["convert", &sample, "-o", "out", "-f", "csv", "--labels"]);
+    let schema = place
+        .files("out")
+        .remove("f1_2025/schema.json")
+        .expect("a schema");
+    let schema: Value = serde_json::from_slice(&schema).expect("JSON");
+    let tables = schema["tables"].as_object().expect("tables");
+    assert_eq!(tables.len(), 23);
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path("../../snapshots");
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| {
+        for (name, schema) in tables {
+            let described = describe(schema, &place.table(name));
+            insta::assert_snapshot!(format!("f1_2025__{name}"), described);
+        }
+    });
+}

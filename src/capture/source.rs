@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use memmap2::Mmap;
 
@@ -151,13 +151,15 @@ pub(super) fn is_regular(path: &Path) -> io::Result<bool> {
 #[cfg(unix)]
 fn report_shrunken_maps() {
     extern "C" fn on_bus_error(_: libc::c_int) {
-        const MESSAGE: &[u8] =
-            b"simtel: error: an input file became shorter while it was being read\n";
-        // SAFETY: write and _exit are async-signal-safe and take plain values.
-        unsafe {
-            libc::write(2, MESSAGE.as_ptr().cast(), MESSAGE.len());
-            libc::_exit(1);
+        const MESSAGE: &[u8] = b"error: an input file became shorter while it was being read\n";
+        static SAID: AtomicBool = AtomicBool::new(false);
+        // Several threads may read the file at the same time.
+        if !SAID.swap(true, Ordering::Relaxed) {
+            // SAFETY: write is async-signal-safe and takes a valid buffer.
+            unsafe { libc::write(2, MESSAGE.as_ptr().cast(), MESSAGE.len()) };
         }
+        // SAFETY: _exit is async-signal-safe.
+        unsafe { libc::_exit(1) };
     }
     static ONCE: std::sync::Once = std::sync::Once::new();
     ONCE.call_once(|| {

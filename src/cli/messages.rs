@@ -33,7 +33,15 @@ impl Messages {
     }
 
     pub(super) fn error(&self, error: &anyhow::Error) {
-        say(format_args!("{ERROR}error:{ERROR:#} {error:#}"));
+        let mut causes: Vec<String> = Vec::new();
+        for cause in error.chain().map(ToString::to_string) {
+            // Libraries wrap an error and repeat it: once is enough.
+            let cause = cause.strip_prefix("External: ").unwrap_or(&cause);
+            if !causes.last().is_some_and(|last| last.contains(cause)) {
+                causes.push(cause.into());
+            }
+        }
+        say(format_args!("{ERROR}error:{ERROR:#} {}", causes.join(": ")));
     }
 
     pub(super) fn warning(&self, warning: impl Display) {

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use arrow::array::{ArrayRef, StringArray};
 
 use crate::capture::{Capture, Datagram};
@@ -213,8 +213,7 @@ impl<'a> Converter<'a> {
             }
             report.see(datagram.time);
             let mapped = mapping.as_ref().zip(datagram.mapped_at);
-            self.take(&datagram, mapped, number, &mut report)
-                .with_context(|| format!("{name}: datagram at offset {}", datagram.offset))?;
+            self.take(&datagram, mapped, number, &mut report)?;
             if self.options.strict && report.is_flawed() {
                 break;
             }

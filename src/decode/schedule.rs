@@ -3,8 +3,8 @@
 //! worked on in any order, and appended to each table in capture order.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use anyhow::Context;
 use arrow::array::RecordBatch;
@@ -97,8 +97,16 @@ pub(super) struct Totals {
 pub(super) struct Schedule {
     pool: rayon::ThreadPool,
     gate: Arc<Gate>,
-    failure: Arc<Mutex<Option<anyhow::Error>>>,
+    failure: Arc<Failure>,
     pub totals: Arc<Totals>,
+}
+
+/// The first thing that went wrong in a batch.
+#[derive(Default)]
+struct Failure {
+    error: Mutex<Option<anyhow::Error>>,
+    /// Batches that have not begun need not begin any more.
+    stop: AtomicBool,
 }
 
 impl Schedule {
@@ -110,13 +118,17 @@ impl Schedule {
             .thread_name(|number| format!("decode-{number}"))
             .build()
             .context("cannot start the worker threads")?;
+        // Enough to keep all threads busy while one batch waits for its turn;
+        // each holds a row group of every table it feeds.
+        let permits = pool.current_num_threads() + 2;
         Ok(Schedule {
             gate: Arc::new(Gate {
-                // Enough to keep all threads busy while one batch waits for
-                // its turn; each holds a row group of every table it feeds.
-                free: Mutex::new(pool.current_num_threads() + 2),
+                state: Mutex::new(GateState {
+                    free: permits,
+                    running: 0,
+                }),
                 changed: Condvar::new(),
-                permits: pool.current_num_threads() + 2,
+                permits,
             }),
             pool,
             failure: Arc::default(),
@@ -137,15 +149,23 @@ impl Schedule {
     ) -> anyhow::Result<()> {
         let permit = Arc::new(Gate::enter(&self.gate));
         self.check()?;
+        let running = Running::begin(&self.gate);
         let failure = self.failure.clone();
         let totals = self.totals.clone();
         self.pool.spawn(move || {
-            let result = lanes
-                .par_iter()
-                .try_for_each(|lane| lane.process(sequence, &records, &permit, &totals));
+            let result = match failure.stop.load(Ordering::Relaxed) {
+                true => Ok(()),
+                false => lanes
+                    .par_iter()
+                    .try_for_each(|lane| lane.process(sequence, &records, &permit, &totals)),
+            };
             if let Err(error) = result {
-                lock(&failure).get_or_insert(error);
+                failure.stop.store(true, Ordering::Relaxed);
+                lock(&failure.error).get_or_insert(error);
             }
+            // Whoever waits for the batch to end may delete what it held.
+            drop((lanes, records, permit));
+            drop(running);
         });
         Ok(())
     }
@@ -155,54 +175,81 @@ impl Schedule {
     /// # Errors
     /// If a batch has failed.
     pub(super) fn finish(&self) -> anyhow::Result<()> {
-        let mut free = lock(&self.gate.free);
         // After a failure some batches wait for a turn that never comes.
-        while *free < self.gate.permits && lock(&self.failure).is_none() {
-            free = self
-                .gate
-                .changed
-                .wait(free)
-                .unwrap_or_else(PoisonError::into_inner);
-        }
-        drop(free);
+        let failed = || self.failure.stop.load(Ordering::Relaxed);
+        drop(
+            self.gate
+                .wait_until(|state| state.free == self.gate.permits || failed()),
+        );
         self.check()
     }
 
     fn check(&self) -> anyhow::Result<()> {
-        match lock(&self.failure).take() {
+        match lock(&self.failure.error).take() {
             Some(error) => Err(error),
             None => Ok(()),
         }
     }
 }
 
+impl Drop for Schedule {
+    /// Batches hold outputs, which are cleared away after this: none may be
+    /// under way any more.
+    fn drop(&mut self) {
+        self.failure.stop.store(true, Ordering::Relaxed);
+        drop(self.gate.wait_until(|state| state.running == 0));
+    }
+}
+
 /// Lets a fixed number of batches be under way at the same time.
 struct Gate {
-    free: Mutex<usize>,
+    state: Mutex<GateState>,
     changed: Condvar,
     permits: usize,
+}
+
+struct GateState {
+    free: usize,
+    /// Batches on the pool; some of those under way only wait for their turn.
+    running: usize,
 }
 
 /// Leave to be under way; given back when dropped.
 struct Permit(Arc<Gate>);
 
+/// A batch on the pool.
+struct Running(Arc<Gate>);
+
 impl Gate {
     fn enter(gate: &Arc<Gate>) -> Permit {
-        let mut free = lock(&gate.free);
-        while *free == 0 {
-            free = gate
-                .changed
-                .wait(free)
-                .unwrap_or_else(PoisonError::into_inner);
-        }
-        *free -= 1;
+        gate.wait_until(|state| state.free > 0).free -= 1;
         Permit(gate.clone())
+    }
+
+    fn wait_until(&self, ready: impl Fn(&GateState) -> bool) -> MutexGuard<'_, GateState> {
+        self.changed
+            .wait_while(lock(&self.state), |state| !ready(state))
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Running {
+    fn begin(gate: &Arc<Gate>) -> Running {
+        lock(&gate.state).running += 1;
+        Running(gate.clone())
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        lock(&self.0.state).running -= 1;
+        self.0.changed.notify_all();
     }
 }
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        *lock(&self.0.free) += 1;
+        lock(&self.0.state).free += 1;
         self.0.changed.notify_all();
     }
 }

@@ -212,6 +212,7 @@ impl Parser<'_> {
                 continue;
             }
             if let Some(name) = line.strip_prefix("include ") {
+                let name = name.split(" # ").next().unwrap_or(name);
                 if depth == DEEPEST_INCLUDE {
                     return Err(at.error("files include each other in a circle"));
                 }
@@ -235,6 +236,7 @@ impl Parser<'_> {
     fn statement(&mut self, at: &Location, line: &str) -> Result<(), LayoutError> {
         self.close_union()?;
         self.open = Open::Nothing;
+        let line = line.split(" # ").next().unwrap_or(line).trim_end();
         let words: Vec<&str> = line.split_whitespace().collect();
         let definitions = &mut self.definitions;
         match words[..] {

@@ -138,10 +138,12 @@ impl Write for OutputFile {
 impl Write for Target {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
-            Target::Temporary { file, path, .. } => file.write(bytes).map_err(|error| {
-                let message = format!("cannot write {}: {error}", path.display());
-                io::Error::new(error.kind(), message)
-            }),
+            Target::Temporary { file, path, .. } => {
+                file.as_file_mut().write(bytes).map_err(|error| {
+                    let message = format!("cannot write {}: {error}", path.display());
+                    io::Error::new(error.kind(), message)
+                })
+            }
             Target::Stdout(stdout) => stdout.write(bytes),
         }
     }

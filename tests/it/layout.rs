@@ -184,3 +184,18 @@ fn fields_are_found_by_their_official_path() {
     let lap_time = event.locate("eventDetails.FTLP.lapTime");
     assert_eq!(lap_time.map(|place| place.offset), Some(34));
 }
+
+#[test]
+fn the_example_of_the_documentation_is_a_layout() {
+    let text = include_str!("../../docs/layouts.md");
+    let example = text.split("```text\n").nth(1).expect("an example");
+    let example = example.split("```").next().expect("its end");
+    let layout = Layout::parse("example", example, &|_| Some(String::new()));
+    let layout = layout.expect("a sound layout");
+    let tables: Vec<&str> = layout
+        .tables
+        .iter()
+        .map(|table| table.name.as_str())
+        .collect();
+    assert_eq!(tables, ["telemetry", "history", "history_laps"]);
+}

@@ -9,7 +9,9 @@ mod layout;
 mod snapshots;
 mod support;
 
-// The generator is a program of its own; here only its samples are compared.
-#[allow(dead_code)]
+#[allow(
+    dead_code,
+    reason = "the generator is a program of its own; here only its samples are compared"
+)]
 #[path = "../../examples/make_samples/main.rs"]
 mod make_samples;

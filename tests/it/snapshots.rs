@@ -9,10 +9,11 @@ use crate::support::{Table, Workplace, sample_path};
 /// The schema of a table, and a few of its rows side by side.
 fn describe(schema: &Value, table: &Table) -> String {
     let last = table.rows.len() - 1;
-    // The player's car is number 7.
-    let mut shown = vec![0, 7, last / 2, last];
-    shown.retain(|row| *row <= last);
-    shown.dedup();
+    let shown: Vec<usize> = match last {
+        0..30 => (0..=last).collect(),
+        // The player's car is number 7.
+        _ => vec![0, 7, last / 2, last],
+    };
     let mut text = format!("{} rows; shown are {shown:?}\n", table.rows.len());
     let columns = schema["columns"].as_array().expect("columns");
     assert_eq!(columns.len(), table.columns.len());

@@ -1,0 +1,101 @@
+"""Opens simtel's outputs as its users do: Parquet in pyarrow, polars and
+duckdb, Arrow in pyarrow and polars, CSV and NDJSON in polars, and compares
+their values.
+
+usage: check_outputs.py SIMTEL CAPTURE
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import duckdb
+import polars
+import pyarrow
+import pyarrow.parquet
+
+simtel, capture = sys.argv[1:]
+
+
+def convert(folder, *arguments):
+    command = [simtel, "convert", capture, "-o", str(folder), "--json", "-q", *arguments]
+    report = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+    return {table["table"]: table for table in report["tables"]}
+
+
+with tempfile.TemporaryDirectory() as scratch:
+    scratch = Path(scratch)
+    tables = convert(scratch / "parquet")
+    for name, table in tables.items():
+        path, rows = table["path"], table["rows"]
+        file = pyarrow.parquet.ParquetFile(path)
+        ours = polars.read_parquet(path)
+        assert file.metadata.num_rows == rows, name
+        assert ours.height == rows, name
+        assert duckdb.sql(f"select count(*) from '{path}'").fetchall() == [(rows,)], name
+        assert polars.from_arrow(file.read()).equals(ours, null_equal=True), name
+        # Duckdb's own types, column by column.
+        theirs = duckdb.sql(f"select * from '{path}'").pl()
+        for column in ours.columns:
+            if column != "capture_time":
+                assert theirs[column].cast(ours[column].dtype).equals(ours[column], null_equal=True), (
+                    name, column,
+                )  # fmt: skip
+    print(f"parquet: {len(tables)} tables read alike in pyarrow, polars and duckdb")
+
+    # Units can be seen by every reader.
+    path = tables["car_telemetry"]["path"]
+    assert pyarrow.parquet.read_schema(path).field("speed").metadata[b"unit"] == b"km/h"
+    metadata = polars.read_parquet_metadata(path)
+    assert json.loads(metadata["simtel.columns"])["speed"]["unit"] == "km/h"
+    assert metadata["simtel.format"] == "f1_2025"
+    query = f"select decode(value) from parquet_kv_metadata('{path}') where decode(key) = 'simtel.version'"
+    version = subprocess.run([simtel, "--version"], check=True, capture_output=True, text=True)
+    assert version.stdout.split() == ["simtel", *duckdb.sql(query).fetchall()[0]]
+
+    for arguments in (["--encoding", "portable"], ["--compression", "snappy"], ["--compression", "gzip"],
+                      ["--compression", "lz4"], ["--compression", "none"]):  # fmt: skip
+        others = convert(scratch / "-".join(arguments).strip("-"), *arguments)
+        for name, table in others.items():
+            expected = polars.read_parquet(tables[name]["path"])
+            assert polars.read_parquet(table["path"]).equals(expected, null_equal=True), (arguments, name)
+            duckdb.sql(f"select * from '{table['path']}'").fetchall()
+    print("parquet: every encoding and compression holds the same values")
+
+    arrow = convert(scratch / "arrow", "-f", "arrow", "--labels", "--compression", "zstd")
+    stream = convert(scratch / "stream", "-f", "arrow-stream", "--labels")
+    for name, table in arrow.items():
+        with pyarrow.ipc.open_file(table["path"]) as file:
+            from_file = file.read_all()
+        with pyarrow.ipc.open_stream(stream[name]["path"]) as file:
+            assert file.read_all().equals(from_file), name
+        expected = pyarrow.parquet.read_table(tables[name]["path"])
+        assert from_file.select(expected.column_names).equals(expected), name
+    print(f"arrow: {len(arrow)} tables as file and as stream equal the parquet tables")
+
+    csv = convert(scratch / "csv", "-f", "csv")
+    ndjson = convert(scratch / "ndjson", "-f", "ndjson")
+    values = 0
+    for name in csv:
+        expected = polars.read_parquet(tables[name]["path"])
+        expected = expected.with_columns(polars.col("capture_time").dt.replace_time_zone(None))
+        schema = dict(expected.schema)
+        text = {column: polars.String for column in ("session_uid", "capture_time")}
+        from_csv = polars.read_csv(csv[name]["path"], schema_overrides=schema | text)
+        objects = [json.loads(line) for line in open(ndjson[name]["path"], encoding="utf-8")]
+        from_json = polars.DataFrame(objects, schema=schema | text)
+        for frame in (from_csv, from_json):
+            frame = frame.with_columns(
+                polars.col("session_uid").cast(polars.UInt64),
+                polars.col("capture_time").str.to_datetime("%Y-%m-%dT%H:%M:%S%.9fZ", time_unit="ns"),
+            )
+            for column in expected.columns:
+                # An empty text and a missing one look alike in CSV.
+                ours, theirs = expected[column], frame[column]
+                if ours.dtype == polars.String:
+                    ours, theirs = ours.fill_null(""), theirs.fill_null("")
+                assert ours.equals(theirs, null_equal=True), (name, column)
+            values += frame.height * frame.width
+    print(f"csv, ndjson: {len(csv)} tables, {values} values equal the parquet tables")

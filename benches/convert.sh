@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# Times whole conversions of a large synthetic F1 25 capture: megabytes of
+# capture a second, and the peak of memory without the pages of the mapped file.
+# Needs Linux.
+#
+# usage: benches/convert.sh [SIZE] [RUNS]      (1GB, 5)
+set -euo pipefail
+cd "$(dirname "$0")/.."
+size=${1:-1GB} runs=${2:-5}
+cargo build --release --quiet
+cargo build --release --quiet --example make_samples
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+target/release/examples/make_samples "$size" "$scratch/race.pcap"
+bytes=$(stat -c %s "$scratch/race.pcap")
+
+measure() {
+    local name=$1
+    shift
+    local times=() peak=0
+    for _ in $(seq "$runs"); do
+        rm -rf "$scratch/out"
+        local start end
+        start=$(date +%s%N)
+        target/release/simtel convert "$scratch/race.pcap" -o "$scratch/out" -q "$@" &
+        local pid=$! memory
+        while memory=$(awk '/RssAnon/ {print $2}' "/proc/$pid/status" 2>/dev/null) && [ -n "$memory" ]; do
+            [ "$memory" -gt "$peak" ] && peak=$memory
+            sleep 0.02
+        done
+        wait "$pid"
+        end=$(date +%s%N)
+        times+=($(((end - start) / 1000000)))
+    done
+    local median
+    median=$(printf '%s\n' "${times[@]}" | sort -n | sed -n "$(((runs + 1) / 2))p")
+    printf '%-34s %6d ms (median of %d)  %5d MB/s  %5d MiB peak  %8d kB written\n' \
+        "$name" "$median" "$runs" $((bytes / median / 1000)) $((peak / 1024)) \
+        "$(du -sk "$scratch/out" | cut -f1)"
+}
+
+echo "$bytes bytes of capture, $(nproc) cores"
+measure "all tables to parquet"
+measure "all tables to parquet, 1 thread" --threads 1
+measure "car_telemetry to parquet" --tables car_telemetry
+measure "car_telemetry to csv" --tables car_telemetry -f csv
+measure "car_telemetry to ndjson" --tables car_telemetry -f ndjson

@@ -41,6 +41,7 @@ enum Command {
 
 /// Options of every command.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Common options")]
 struct Common {
     /// Print errors only
     #[arg(short, long, global = true, conflicts_with = "verbose")]

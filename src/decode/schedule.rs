@@ -8,7 +8,6 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use anyhow::Context;
 use arrow::array::RecordBatch;
-use rayon::prelude::*;
 
 use super::gather::gather;
 use super::plan::TablePlan;
@@ -155,8 +154,11 @@ impl Schedule {
         self.pool.spawn(move || {
             let result = match failure.stop.load(Ordering::Relaxed) {
                 true => Ok(()),
+                // One thread a batch: with work inside a batch shared out as
+                // well, threads that wait for each other's pieces take up
+                // more batches than there is room for.
                 false => lanes
-                    .par_iter()
+                    .iter()
                     .try_for_each(|lane| lane.process(sequence, &records, &permit, &totals)),
             };
             if let Err(error) = result {

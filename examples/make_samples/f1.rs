@@ -1,5 +1,6 @@
-//! A weekend in F1 25: a lobby, a race with every event there is, and a time
-//! trial. The cars go round a made-up track; nothing is random.
+//! A weekend in an F1 game of any year: a lobby, a race with every event there
+//! is, and a time trial. The cars go round a made-up track; nothing is random.
+//! Fields go by the names of F1 25; what an older game lacks is left out.
 
 use std::collections::BTreeMap;
 use std::f64::consts::TAU;
@@ -13,6 +14,11 @@ use super::capture::CaptureWriter;
 use super::packet::Packet;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
+
+/// The formats that samples are made of.
+pub const YEARS: std::ops::RangeInclusive<u16> = 2018..=2026;
+/// The format that must know every field, packet and event below.
+const REFERENCE_YEAR: u16 = 2025;
 
 const CARS: usize = 20;
 /// Not 0, so that a reader that mixes up the cars is seen.
@@ -62,14 +68,23 @@ struct Game<'a> {
     packets: BTreeMap<&'static str, Packet>,
     out: &'a mut CaptureWriter,
     clock: Clock,
+    year: u16,
     /// Time since the capture began.
     now: Duration,
     rate: u32,
 }
 
-/// The sample: a few seconds, every packet kind and every event.
-pub fn weekend(out: &mut CaptureWriter) -> Result<()> {
-    let mut game = Game::start(out, 10);
+/// A sample: some seconds, every packet kind and every event; longer for one
+/// format than for the others, to keep the project small.
+pub fn weekend(out: &mut CaptureWriter, year: u16) -> Result<()> {
+    let mut game = Game::start(out, year, 10);
+    let frames = |frames: u32| {
+        if year == REFERENCE_YEAR {
+            frames
+        } else {
+            frames.div_ceil(4)
+        }
+    };
     game.lobby(3)?;
 
     game.enter(RACE, PLAYER);
@@ -79,11 +94,11 @@ pub fn weekend(out: &mut CaptureWriter) -> Result<()> {
         game.event("STLG", &[("numLights", lights.into())])?;
     }
     game.event("LGOT", &[])?;
-    game.drive(12)?;
+    game.drive(frames(12))?;
     game.race_events()?;
-    game.drive(10)?;
-    game.flashback(8)?;
-    game.drive(10)?;
+    game.drive(frames(10))?;
+    game.flashback(frames(8))?;
+    game.drive(frames(10))?;
     game.event("CHQF", &[])?;
     game.event("RCWN", &[("vehicleIdx", 1.0)])?;
     game.event("SEND", &[])?;
@@ -101,7 +116,7 @@ pub fn weekend(out: &mut CaptureWriter) -> Result<()> {
 
 /// A long race at 60 Hz of about `size` bytes.
 pub fn long_race(out: &mut CaptureWriter, size: u64) -> Result<()> {
-    let mut game = Game::start(out, 60);
+    let mut game = Game::start(out, REFERENCE_YEAR, 60);
     game.enter(RACE, PLAYER);
     game.describe_race();
     while game.out.written() < size {
@@ -112,12 +127,13 @@ pub fn long_race(out: &mut CaptureWriter, size: u64) -> Result<()> {
 }
 
 impl<'a> Game<'a> {
-    fn start(out: &'a mut CaptureWriter, rate: u32) -> Game<'a> {
+    fn start(out: &'a mut CaptureWriter, year: u16, rate: u32) -> Game<'a> {
         let formats = Formats::built_in();
         let mut layouts = formats.layouts().iter();
-        let layout = layouts.find(|layout| layout.name == "f1_2025");
+        let layout = layouts.find(|layout| layout.name == format!("f1_{year}"));
         Game {
-            layout: layout.expect("F1 25 is built in").clone(),
+            layout: layout.expect("the format is built in").clone(),
+            year,
             packets: BTreeMap::new(),
             out,
             clock: Clock {
@@ -146,23 +162,25 @@ impl<'a> Game<'a> {
     fn packet(&mut self, name: &'static str) -> &mut Packet {
         self.packets
             .entry(name)
-            .or_insert_with(|| Packet::new(&self.layout, name))
+            .or_insert_with(|| Packet::new(&self.layout, name, self.year == REFERENCE_YEAR))
     }
 
     fn send(&mut self, name: &'static str) -> Result<()> {
-        let clock = self.clock;
-        let id = self.layout.packet(name).and_then(|packet| packet.id);
+        let Some(id) = self.layout.packet(name).and_then(|packet| packet.id) else {
+            return Ok(());
+        };
+        let (clock, year) = (self.clock, i32::from(self.year));
         let packet = self.packet(name);
         for (field, value) in [
-            ("packetFormat", 2025),
-            ("gameYear", 25),
+            ("packetFormat", year),
+            ("gameYear", year % 100),
             ("gameMajorVersion", 1),
             ("gameMinorVersion", 18),
             ("packetVersion", 1),
         ] {
             packet.set(field, 0, value);
         }
-        packet.set("packetId", 0, id.unwrap_or(0) as i32);
+        packet.set("packetId", 0, id as i32);
         packet.set("sessionUID", 0, clock.session);
         packet.set("sessionTime", 0, clock.time);
         packet.set("frameIdentifier", 0, clock.frame);
@@ -175,6 +193,18 @@ impl<'a> Game<'a> {
     }
 
     fn event(&mut self, code: &'static str, details: &[(&str, f64)]) -> Result<()> {
+        let events = self
+            .layout
+            .table("events")
+            .and_then(|table| table.tag.as_ref());
+        let known = match events {
+            Some(tag) => tag.cases.iter().any(|(known, _)| known == code.as_bytes()),
+            // The first game has no details, and no more than these.
+            None => matches!(code, "SSTA" | "SEND"),
+        };
+        if !known {
+            return Ok(());
+        }
         let packet = self.packet("Event");
         packet.set_text("eventStringCode", 0, code);
         // What an event does not use is left over from the one before.
@@ -252,6 +282,16 @@ impl<'a> Game<'a> {
         for (day, session_type) in [1_u8, 2, 3, 8, 15].into_iter().enumerate() {
             session.set("weekendStructure", day, session_type);
         }
+        if self.year > REFERENCE_YEAR {
+            let session = self.packet("Session");
+            for (zones, count) in [
+                ("ActiveAeroZonesFull", 3),
+                ("ActiveAeroZonesPartial", 1),
+                ("DRSZones", 2),
+            ] {
+                session.set(&format!("num{zones}"), 0, count);
+            }
+        }
         let participants = self.packet("Participants");
         participants.set("numActiveCars", 0, CARS);
         for (car, (name, driver, team, nationality)) in DRIVERS.iter().enumerate() {
@@ -264,13 +304,13 @@ impl<'a> Game<'a> {
             participants.set("participants.techLevel", car, 1_000 + car);
             participants.set("participants.numColours", car, car % 5);
         }
-        for car in CARS..22 {
+        for car in CARS..participants.entries("participants.name") {
             participants.set_text("participants.name", car, "");
             participants.set("participants.numColours", car, 0_u8);
         }
-        for entry in 0..22 * 4 {
+        for entry in 0..participants.entries("participants.liveryColours.red") {
             participants.set("participants.liveryColours.red", entry, entry * 2);
-            participants.set("participants.liveryColours.green", entry, 255 - entry);
+            participants.set("participants.liveryColours.green", entry, 255 - entry % 256);
             participants.set("participants.liveryColours.blue", entry, entry % 7 * 30);
         }
         let positions = self.packet("LapPositions");
@@ -328,7 +368,15 @@ impl<'a> Game<'a> {
             for car in 0..CARS {
                 self.place_car(car);
             }
-            for name in ["Motion", "LapData", "CarTelemetry", "CarStatus", "MotionEx"] {
+            // Each game sends those that it has.
+            for name in [
+                "Motion",
+                "LapData",
+                "CarTelemetry",
+                "CarTelemetry2",
+                "CarStatus",
+                "MotionEx",
+            ] {
                 self.send(name)?;
             }
             if frame.is_multiple_of(self.rate / 2) {
@@ -416,7 +464,7 @@ impl<'a> Game<'a> {
         ] {
             lap_data.set(&format!("lapData.{field}"), car, value);
         }
-        for empty in CARS..22 {
+        for empty in CARS..lap_data.entries("lapData.resultStatus") {
             lap_data.set("lapData.resultStatus", empty, 0_u8);
         }
 
@@ -424,9 +472,6 @@ impl<'a> Game<'a> {
         let throttle = (0.5 + corner * 0.8).clamp(0.0, 1.0);
         for (field, value) in [
             ("speed", speed),
-            ("throttle", throttle),
-            ("steer", wobble * 0.3 * (1.0 - corner)),
-            ("brake", (-corner - 0.4).clamp(0.0, 1.0)),
             ("gear", (speed / 45.0).floor() + 1.0),
             ("engineRPM", 9_000.0 + 2_800.0 * throttle + 100.0 * wobble),
             ("drs", f64::from(u8::from(corner > 0.95))),
@@ -434,6 +479,13 @@ impl<'a> Game<'a> {
             ("engineTemperature", 108.0 + wobble),
         ] {
             telemetry.set(&format!("carTelemetryData.{field}"), car, value);
+        }
+        for (field, share) in [
+            ("throttle", throttle),
+            ("steer", wobble * 0.3 * (1.0 - corner)),
+            ("brake", (-corner - 0.4).clamp(0.0, 1.0)),
+        ] {
+            telemetry.set_share(&format!("carTelemetryData.{field}"), car, share);
         }
         for wheel in 0..4 {
             let entry = car * 4 + wheel;
@@ -531,7 +583,7 @@ impl<'a> Game<'a> {
 
     /// One of each event that can come up in a race.
     fn race_events(&mut self) -> Result<()> {
-        let events: [(&str, &[(&str, f64)]); 14] = [
+        let events: [(&str, &[(&str, f64)]); 18] = [
             ("DRSE", &[]),
             ("DRSD", &[("reason", 1.0)]),
             ("FTLP", &[("vehicleIdx", 7.0), ("lapTime", 89.5)]),
@@ -573,6 +625,10 @@ impl<'a> Game<'a> {
             ("SCAR", &[("safetyCarType", 2.0), ("eventType", 0.0)]),
             ("COLL", &[("vehicle1Idx", 18.0), ("vehicle2Idx", 19.0)]),
             ("RTMT", &[("vehicleIdx", 19.0), ("reason", 3.0)]),
+            ("PMEN", &[("reason", 1.0)]),
+            ("PMDI", &[]),
+            ("OVEN", &[]),
+            ("OVDI", &[]),
         ];
         for (code, details) in events {
             self.event(code, details)?;
@@ -606,7 +662,7 @@ impl<'a> Game<'a> {
     fn final_classification(&mut self) -> Result<()> {
         let classification = self.packet("FinalClassification");
         classification.set("numCars", 0, CARS);
-        for car in 0..22 {
+        for car in 0..classification.entries("classificationData.position") {
             let raced = car < CARS;
             for (field, value) in [
                 ("position", if raced { car + 1 } else { 0 }),

@@ -35,9 +35,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// Writes every sample into `folder`.
 pub fn write_samples(folder: &Path) -> Result<(), Box<dyn std::error::Error>> {
     std::fs::create_dir_all(folder)?;
-    let mut writer = CaptureWriter::create(&folder.join("f1_2025.pcap"))?;
-    f1::weekend(&mut writer)?;
-    writer.finish()
+    for year in f1::YEARS {
+        let mut writer = CaptureWriter::create(&folder.join(format!("f1_{year}.pcap")))?;
+        f1::weekend(&mut writer, year)?;
+        writer.finish()?;
+    }
+    Ok(())
 }
 
 fn parse_size(text: &str) -> Option<u64> {

@@ -11,6 +11,8 @@ pub struct Packet {
     name: String,
     /// The places of each field, all entries of its arrays in order.
     fields: HashMap<String, Vec<Place>>,
+    /// Whether a field that is not there is a mistake of the generator.
+    strict: bool,
 }
 
 /// A number as it goes into a field of any type.
@@ -37,15 +39,19 @@ numbers!(
 
 impl Packet {
     /// A packet of `layout` in which every field has a value of its own, so
-    /// that a field read at a wrong place is seen.
-    pub fn new(layout: &Layout, name: &str) -> Packet {
-        let definition = layout
-            .packet(name)
-            .unwrap_or_else(|| panic!("no packet {name}"));
+    /// that a field read at a wrong place is seen. Unless `strict`, what the
+    /// layout lacks is left out in silence: older games know less.
+    pub fn new(layout: &Layout, name: &str, strict: bool) -> Packet {
+        let definition = layout.packet(name);
+        assert!(definition.is_some() || !strict, "no packet {name}");
         let mut packet = Packet {
-            bytes: vec![0; definition.size],
+            bytes: vec![0; definition.map_or(0, |definition| definition.size)],
             name: name.into(),
             fields: HashMap::new(),
+            strict,
+        };
+        let Some(definition) = definition else {
+            return packet;
         };
         for (number, leaf) in definition.leaves.iter().enumerate() {
             let mut places = vec![leaf.offset];
@@ -79,22 +85,47 @@ impl Packet {
 
     /// Sets the entry `entry` of a field, counted through all of its arrays.
     pub fn set(&mut self, field: &str, entry: usize, value: impl Into<Number>) {
-        let place = self.place(field, entry);
-        self.write(place, value.into());
+        if let Some(place) = self.place(field, entry) {
+            self.write(place, value.into());
+        }
+    }
+
+    /// Sets a share of the whole: from 0 to 1 in a float, a percentage in a
+    /// whole number.
+    pub fn set_share(&mut self, field: &str, entry: usize, value: f64) {
+        if let Some(place) = self.place(field, entry) {
+            let factor = if place.scalar.is_integer() {
+                100.0
+            } else {
+                1.0
+            };
+            self.write(place, Number::Float(value * factor));
+        }
     }
 
     /// Sets an entry of a text field; the rest of it is NUL.
     pub fn set_text(&mut self, field: &str, entry: usize, text: &str) {
-        let place = self.place(field, entry);
-        let bytes = &mut self.bytes[place.offset..place.offset + place.scalar.size()];
-        bytes.fill(0);
-        bytes[..text.len()].copy_from_slice(text.as_bytes());
+        if let Some(place) = self.place(field, entry) {
+            let bytes = &mut self.bytes[place.offset..place.offset + place.scalar.size()];
+            bytes.fill(0);
+            bytes[..text.len()].copy_from_slice(text.as_bytes());
+        }
     }
 
-    fn place(&self, field: &str, entry: usize) -> Place {
+    /// How many entries the arrays of a field have in all.
+    pub fn entries(&self, field: &str) -> usize {
+        self.fields.get(field).map_or(0, Vec::len)
+    }
+
+    fn place(&self, field: &str, entry: usize) -> Option<Place> {
         let places = self.fields.get(field);
-        let place = places.and_then(|places| places.get(entry));
-        *place.unwrap_or_else(|| panic!("no {field} {entry} in {}", self.name))
+        let place = places.and_then(|places| places.get(entry)).copied();
+        assert!(
+            place.is_some() || !self.strict,
+            "no {field} {entry} in {}",
+            self.name
+        );
+        place
     }
 
     fn write(&mut self, place: Place, value: Number) {

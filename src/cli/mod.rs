@@ -7,6 +7,7 @@ mod convert;
 mod inputs;
 mod man;
 mod messages;
+mod summary;
 mod values;
 
 use std::io;

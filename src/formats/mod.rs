@@ -5,11 +5,24 @@ use std::sync::{Arc, LazyLock};
 
 use crate::layout::Layout;
 
+macro_rules! files {
+    ($($name:literal)*) => {
+        &[$(($name, include_str!($name))),*]
+    };
+}
+
 /// Layout files by the name under which others include them.
-const FILES: [(&str, &str); 2] = [
-    ("f1/2025.layout", include_str!("f1/2025.layout")),
-    ("f1/2025.enums", include_str!("f1/2025.enums")),
-];
+const FILES: &[(&str, &str)] = files! {
+    "f1/2018.layout" "f1/2018.enums"
+    "f1/2019.layout" "f1/2019.enums"
+    "f1/2020.layout" "f1/2020.enums"
+    "f1/2021.layout" "f1/2021.enums"
+    "f1/2022.layout" "f1/2022.enums"
+    "f1/2023.layout" "f1/2023.enums"
+    "f1/2024.layout" "f1/2024.enums"
+    "f1/2025.layout" "f1/2025.enums"
+    "f1/2026.layout" "f1/2026.enums"
+};
 
 /// Every built-in layout, oldest first.
 static BUILT_IN: LazyLock<Vec<Arc<Layout>>> = LazyLock::new(|| {

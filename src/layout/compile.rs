@@ -157,6 +157,7 @@ struct Flat {
     note: String,
     enumeration: Option<usize>,
     role: Role,
+    table: Option<String>,
     /// The case of the union that it lies in, and that case's codes.
     case: Option<(usize, Vec<String>)>,
 }
@@ -235,6 +236,7 @@ struct Scope {
     path: String,
     column_prefix: String,
     axes: Vec<AxisUse>,
+    table: Option<String>,
     case: Option<(usize, Vec<String>)>,
     depth: usize,
 }
@@ -287,6 +289,9 @@ impl<'a> Flattener<'a> {
         let start = self.offset;
         let mut inner = scope.clone();
         inner.depth += 1;
+        if let Some(table) = &member.table {
+            inner.table = Some(table.clone());
+        }
         let first_axis = inner.axes.len();
         for name in &member.axes {
             let axis = *self.names.axes.get(name).ok_or_else(|| {
@@ -395,10 +400,19 @@ impl<'a> Flattener<'a> {
             note: member.note.clone(),
             enumeration,
             role,
+            table: scope.table.clone(),
             case: scope.case.clone(),
         });
         Ok(())
     }
+}
+
+/// Fields that make a table.
+struct Group<'a> {
+    axes: Vec<usize>,
+    /// Its name, if the layout gives it one of its own.
+    table: Option<String>,
+    fields: Vec<&'a Flat>,
 }
 
 /// Deals the fields of one packet out to its tables.
@@ -418,28 +432,38 @@ impl PacketTables<'_> {
             Some(name) => name.clone(),
             None => snake_case(&self.packet.name),
         };
-        // The packet's own table comes first, then its children in wire order.
-        let mut groups: Vec<(Vec<usize>, Vec<&Flat>)> = vec![(main_axes.clone(), Vec::new())];
+        // The packet's own table comes first, then the others in wire order.
+        let mut groups = vec![Group {
+            axes: main_axes.clone(),
+            table: None,
+            fields: Vec::new(),
+        }];
         for field in self.fields {
             let rows = field.row_axes();
-            let axes = match rows.iter().all(|axis| main_axes.contains(axis)) {
-                true => main_axes.clone(),
-                false => rows,
-            };
-            match groups.iter_mut().find(|(known, _)| *known == axes) {
-                Some((_, fields)) => fields.push(field),
-                None => groups.push((axes, vec![field])),
+            let is_main = field.table.is_none() && rows.iter().all(|axis| main_axes.contains(axis));
+            let axes = if is_main { &main_axes } else { &rows };
+            let group = groups
+                .iter_mut()
+                .find(|group| group.axes == *axes && group.table == field.table);
+            match group {
+                Some(group) => group.fields.push(field),
+                None => groups.push(Group {
+                    axes: axes.clone(),
+                    table: field.table.clone(),
+                    fields: vec![field],
+                }),
             }
         }
         groups
             .into_iter()
             .enumerate()
-            .map(|(number, (axes, fields))| {
-                let name = match number {
-                    0 => main_name.clone(),
-                    _ => format!("{main_name}_{}", self.child_suffix(&axes)),
+            .map(|(number, group)| {
+                let parent = group.table.as_ref().unwrap_or(&main_name);
+                let name = match (number, group.axes.as_slice()) {
+                    (0, _) | (_, []) => parent.clone(),
+                    (_, axes) => format!("{parent}_{}", self.child_suffix(axes)),
                 };
-                self.table(name, &axes, &fields)
+                self.table(name, &group.axes, &group.fields)
             })
             .collect()
     }

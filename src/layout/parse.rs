@@ -105,6 +105,8 @@ pub(super) struct Member {
     pub enumeration: Option<String>,
     pub role: Role,
     pub note: String,
+    /// The table of its own that it belongs to, with those around it.
+    pub table: Option<String>,
 }
 
 impl Member {
@@ -119,6 +121,7 @@ impl Member {
             enumeration: None,
             role: Role::Value,
             note: note.into(),
+            table: None,
         }
     }
 }
@@ -144,7 +147,7 @@ pub(super) struct Case {
 
 const LARGEST_PACKET: usize = 65_535;
 const LARGEST_AXIS: usize = 4_096;
-const DEEPEST_INCLUDE: usize = 8;
+const DEEPEST_INCLUDE: usize = 32;
 
 pub(super) fn parse(
     file: &str,
@@ -169,6 +172,7 @@ pub(super) fn parse(
             enums: Vec::new(),
         },
         open: Open::Nothing,
+        table: None,
         include,
     };
     parser.file(file, text, 0)?;
@@ -195,6 +199,8 @@ enum Open {
 struct Parser<'a> {
     definitions: Definitions,
     open: Open,
+    /// The table that the next fields of the packet go to, if not its own.
+    table: Option<String>,
     include: &'a dyn Fn(&str) -> Option<String>,
 }
 
@@ -236,6 +242,7 @@ impl Parser<'_> {
     fn statement(&mut self, at: &Location, line: &str) -> Result<(), LayoutError> {
         self.close_union()?;
         self.open = Open::Nothing;
+        self.table = None;
         let line = line.split(" # ").next().unwrap_or(line).trim_end();
         let words: Vec<&str> = line.split_whitespace().collect();
         let definitions = &mut self.definitions;
@@ -270,6 +277,10 @@ impl Parser<'_> {
                 self.open = Open::Packet;
             }
             [kind @ ("enum" | "flags"), name] => {
+                // What an included file says may be said anew.
+                definitions
+                    .enums
+                    .retain(|(known, e)| e.name != name || known.file == at.file);
                 definitions.enums.push((
                     at.clone(),
                     Enum {
@@ -322,8 +333,10 @@ impl Parser<'_> {
                 open_cases(&mut self.definitions.packets).push(case);
             }
             (["end"], Open::Union) => self.open = Open::Packet,
+            (["table", name], Open::Packet) => self.table = Some((*name).into()),
             ([name, kind, rest @ ..], _) => {
-                let member = member(at, name, kind, rest, note)?;
+                let mut member = member(at, name, kind, rest, note)?;
+                member.table = self.table.clone();
                 self.members(at)?.push(member);
             }
             _ => {

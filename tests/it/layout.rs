@@ -4,33 +4,75 @@
 use simtel::formats::Formats;
 use simtel::layout::Layout;
 
-/// Official packet sizes of format 2025, by id.
-const F1_2025: [usize; 16] = [
-    1349, 753, 1285, 45, 1284, 1133, 1352, 1239, 1042, 954, 1041, 1460, 231, 273, 101, 1131,
+/// Official packet sizes of each format, by packet id.
+const F1: [(&str, &[usize]); 9] = [
+    ("f1_2018", &[1341, 147, 841, 25, 1082, 841, 1085, 1061]),
+    ("f1_2019", &[1343, 149, 843, 32, 1104, 843, 1347, 1143]),
+    (
+        "f1_2020",
+        &[1464, 251, 1190, 35, 1213, 1102, 1307, 1344, 839, 1169],
+    ),
+    (
+        "f1_2021",
+        &[
+            1464, 625, 970, 36, 1257, 1102, 1347, 1058, 839, 1191, 882, 1155,
+        ],
+    ),
+    (
+        "f1_2022",
+        &[
+            1464, 632, 972, 40, 1257, 1102, 1347, 1058, 1015, 1191, 948, 1155,
+        ],
+    ),
+    (
+        "f1_2023",
+        &[
+            1349, 644, 1131, 45, 1306, 1107, 1352, 1239, 1020, 1218, 953, 1460, 231, 217,
+        ],
+    ),
+    (
+        "f1_2024",
+        &[
+            1349, 753, 1285, 45, 1350, 1133, 1352, 1239, 1020, 1306, 953, 1460, 231, 237, 101,
+        ],
+    ),
+    (
+        "f1_2025",
+        &[
+            1349, 753, 1285, 45, 1284, 1133, 1352, 1239, 1042, 954, 1041, 1460, 231, 273, 101, 1131,
+        ],
+    ),
+    (
+        "f1_2026",
+        &[
+            1325, 926, 1399, 45, 1470, 1233, 1448, 1445, 1134, 1062, 1133, 1460, 231, 273, 104,
+            1231, 269,
+        ],
+    ),
 ];
 
 #[test]
-fn f1_2025_has_the_official_sizes() {
+fn every_f1_packet_has_its_official_size() {
     let formats = Formats::built_in();
-    let layout = formats
+    let names: Vec<&str> = formats
         .layouts()
         .iter()
-        .find(|layout| layout.name == "f1_2025")
-        .expect("F1 25 is built in");
-    let sizes: Vec<(i64, usize)> = layout
-        .packets
-        .iter()
-        .map(|packet| (packet.id.expect("an id"), packet.size))
+        .map(|layout| layout.name.as_str())
         .collect();
-    let official: Vec<(i64, usize)> = (0..).zip(F1_2025).collect();
-    assert_eq!(sizes, official);
-    for packet in &layout.packets {
-        let end = packet.leaves.iter().map(|leaf| {
-            let arrays = leaf.dimensions.iter();
-            let last: usize = arrays.map(|array| (array.length - 1) * array.stride).sum();
-            leaf.offset + last + leaf.scalar.size()
-        });
-        assert_eq!(end.max(), Some(packet.size), "{}", packet.name);
+    assert_eq!(names, F1.map(|(name, _)| name));
+    for (layout, (name, official)) in formats.layouts().iter().zip(F1) {
+        let ids: Vec<Option<i64>> = layout.packets.iter().map(|packet| packet.id).collect();
+        let expected: Vec<Option<i64>> = (0..official.len() as i64).map(Some).collect();
+        assert_eq!(ids, expected, "{name}");
+        for (packet, official) in layout.packets.iter().zip(official) {
+            assert_eq!(packet.size, *official, "{name} {}", packet.name);
+            let end = packet.leaves.iter().map(|leaf| {
+                let arrays = leaf.dimensions.iter();
+                let last: usize = arrays.map(|array| (array.length - 1) * array.stride).sum();
+                leaf.offset + last + leaf.scalar.size()
+            });
+            assert_eq!(end.max(), Some(packet.size), "{name} {}", packet.name);
+        }
     }
 }
 
@@ -172,7 +214,10 @@ fn a_file_that_is_no_layout_is_refused() {
 #[test]
 fn fields_are_found_by_their_official_path() {
     let formats = Formats::built_in();
-    let layout = &formats.layouts()[0];
+    let mut layouts = formats.layouts().iter();
+    let layout = layouts
+        .find(|layout| layout.name == "f1_2025")
+        .expect("F1 25");
     let packet = layout.packet("CarTelemetry").expect("a packet");
     let place = packet.locate("carTelemetryData[3].tyresPressure[1]");
     // Header 29, 60 bytes a car, pressures 40 bytes in.

@@ -4,7 +4,9 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
-use crate::support::{Table, Workplace, sample_path};
+use simtel::formats::Formats;
+
+use crate::support::{Table, Workplace, project_path};
 
 /// The schema of a table, and a few of its rows side by side.
 fn describe(schema: &Value, table: &Table) -> String {
@@ -34,25 +36,27 @@ fn describe(schema: &Value, table: &Table) -> String {
 }
 
 #[test]
-fn every_table_of_the_f1_2025_sample() {
-    let place = Workplace::new();
-    let sample = sample_path();
-    place.succeed(&["convert", &sample, "-o", "out", "-f", "csv", "--labels"]);
-    let schema = place
-        .files("out")
-        .remove("f1_2025/schema.json")
-        .expect("a schema");
-    let schema: Value = serde_json::from_slice(&schema).expect("JSON");
-    let tables = schema["tables"].as_object().expect("tables");
-    assert_eq!(tables.len(), 23);
+fn every_table_of_every_f1_sample() {
     let mut settings = insta::Settings::clone_current();
     settings.set_snapshot_path("../../snapshots");
     settings.set_prepend_module_to_snapshot(false);
     settings.set_omit_expression(true);
-    settings.bind(|| {
-        for (name, schema) in tables {
-            let described = describe(schema, &place.table(name));
-            insta::assert_snapshot!(format!("f1_2025__{name}"), described);
-        }
-    });
+    for layout in Formats::built_in().layouts() {
+        let format = &layout.name;
+        let place = Workplace::new();
+        let sample = project_path(&format!("samples/{format}.pcap"));
+        let sample = sample.display().to_string();
+        place.succeed(&["convert", &sample, "-o", "out", "-f", "csv", "--labels"]);
+        let files = place.files("out");
+        let schema: Value =
+            serde_json::from_slice(&files[&format!("{format}/schema.json")]).expect("JSON");
+        let tables = schema["tables"].as_object().expect("tables");
+        assert_eq!(tables.len(), layout.tables.len(), "{format}");
+        settings.bind(|| {
+            for (name, schema) in tables {
+                let table = Table::parse(&files[&format!("{format}/{name}.csv")]);
+                insta::assert_snapshot!(format!("{format}__{name}"), describe(schema, &table));
+            }
+        });
+    }
 }

@@ -1,0 +1,239 @@
+//! What a conversion came to, for people on standard error and for programs as
+//! JSON on standard output.
+
+use std::time::Duration;
+
+use anyhow::bail;
+use serde_json::{Value, json};
+
+use super::messages::{DIM, Messages, STRONG};
+use super::{Outcome, values};
+use crate::decode::{CaptureReport, Refused, Report};
+use crate::formats::Formats;
+use crate::sink::Written;
+
+/// What a conversion came to.
+pub(super) struct Summary<'a> {
+    pub report: &'a Report,
+    pub written: &'a Written,
+    pub elapsed: Duration,
+}
+
+impl Summary<'_> {
+    pub(super) fn outcome(&self, messages: &Messages) -> anyhow::Result<Outcome> {
+        let captures = &self.report.captures;
+        if captures.iter().all(|capture| capture.error.is_some()) {
+            bail!("none of the inputs could be read");
+        }
+        let decoded: u64 = captures.iter().map(CaptureReport::decoded_datagrams).sum();
+        if decoded == 0 {
+            messages.warning(self.nothing_found());
+        }
+        let flawed = decoded == 0 || captures.iter().any(CaptureReport::is_flawed);
+        Ok(match flawed {
+            true => Outcome::Flawed,
+            false => Outcome::Complete,
+        })
+    }
+
+    fn nothing_found(&self) -> String {
+        let captures = &self.report.captures;
+        let datagrams: u64 = captures
+            .iter()
+            .map(|capture| capture.counts.datagrams)
+            .sum();
+        let out_of_range: u64 = captures.iter().map(|capture| capture.out_of_range).sum();
+        let known: Vec<String> = Formats::built_in()
+            .layouts()
+            .iter()
+            .map(|layout| format!("{} ({})", layout.title, layout.name))
+            .collect();
+        let seen = match (datagrams, out_of_range) {
+            (0, _) => "there is no UDP datagram".to_string(),
+            (_, 0) => format!(
+                "none of {} UDP datagrams is known",
+                values::count(datagrams)
+            ),
+            _ => format!(
+                "none of {} UDP datagrams is known and in the time range ({} are outside it)",
+                values::count(datagrams),
+                values::count(out_of_range)
+            ),
+        };
+        format!(
+            "no telemetry was found, so no table was written: {seen}. This version knows {}",
+            known.join(", ")
+        )
+    }
+
+    pub(super) fn print(&self, messages: &Messages) {
+        let report = self.report;
+        for capture in &report.captures {
+            for ((format, packet), seen) in &capture.packets {
+                messages.detail(format_args!(
+                    "{}: {format} {packet}: {} datagrams, {}",
+                    capture.name,
+                    values::count(seen.datagrams),
+                    values::bytes(seen.bytes)
+                ));
+            }
+        }
+        for (format, title) in &report.formats {
+            let mut tables = self.written.tables.iter();
+            if tables.any(|table| table.format == *format) {
+                messages.note(format_args!("{STRONG}{title}{STRONG:#} ({format})"));
+            }
+            let tables = self.written.tables.iter();
+            for table in tables.filter(|table| table.format == *format && table.path != "-") {
+                messages.note(format_args!(
+                    "  {:<34} {:>12} rows {:>10}  {DIM}{}{DIM:#}",
+                    table.table,
+                    values::count(table.rows),
+                    values::bytes(table.bytes),
+                    table.path
+                ));
+            }
+        }
+        for skipped in &self.written.skipped {
+            messages.note(format_args!("left alone, since it exists: {skipped}"));
+        }
+        let datagrams: u64 = report
+            .captures
+            .iter()
+            .map(CaptureReport::decoded_datagrams)
+            .sum();
+        let read: u64 = report
+            .captures
+            .iter()
+            .filter_map(|capture| capture.size)
+            .sum();
+        let written: u64 = self.written.tables.iter().map(|table| table.bytes).sum();
+        messages.note(format_args!(
+            "{} tables, {} rows, {} from {} datagrams{} in {:.2} s",
+            self.written.tables.len(),
+            values::count(report.rows),
+            values::bytes(written),
+            values::count(datagrams),
+            match read {
+                0 => String::new(),
+                read => format!(" ({})", values::bytes(read)),
+            },
+            self.elapsed.as_secs_f64()
+        ));
+        for capture in &report.captures {
+            for flaw in capture.flaws() {
+                // An error of opening names the file itself.
+                match &capture.error {
+                    Some(error) => messages.warning(error),
+                    None => messages.warning(format_args!("{}: {flaw}", capture.name)),
+                }
+            }
+            if capture.counts.untimed > 0 {
+                messages.warning(format_args!(
+                    "{}: {} packets have no time stamp; their capture_time is 1970",
+                    capture.name, capture.counts.untimed
+                ));
+            }
+        }
+        if report.replaced_texts > 0 {
+            messages.warning(format_args!(
+                "{} texts were not UTF-8; what could not be read is shown as \u{FFFD}",
+                values::count(report.replaced_texts)
+            ));
+        }
+    }
+
+    pub(super) fn print_json(&self) -> anyhow::Result<()> {
+        let report = json!({
+            "schema_version": 1,
+            "simtel": env!("CARGO_PKG_VERSION"),
+            "command": "convert",
+            "seconds": self.elapsed.as_secs_f64(),
+            "rows": self.report.rows,
+            "replaced_texts": self.report.replaced_texts,
+            "inputs": self.report.captures.iter().map(capture_json).collect::<Vec<_>>(),
+            "tables": self.written.tables.iter().map(|table| json!({
+                "format": table.format,
+                "table": table.table,
+                "path": table.path,
+                "rows": table.rows,
+                "bytes": table.bytes,
+            })).collect::<Vec<_>>(),
+            "skipped": self.written.skipped,
+        });
+        let mut stdout = std::io::stdout();
+        serde_json::to_writer_pretty(&mut stdout, &report)?;
+        std::io::Write::write_all(&mut stdout, b"\n")?;
+        Ok(())
+    }
+}
+
+fn capture_json(capture: &CaptureReport) -> Value {
+    let counts = &capture.counts;
+    json!({
+        "name": capture.name,
+        "bytes": capture.size,
+        "error": capture.error,
+        "first_time_ns": capture.span.map(|(first, _)| first),
+        "last_time_ns": capture.span.map(|(_, last)| last),
+        "packets": counts.packets,
+        "datagrams": counts.datagrams,
+        "decoded": capture.decoded_datagrams(),
+        "refused": capture.refused_datagrams,
+        "out_of_range": capture.out_of_range,
+        "cut": counts.cut,
+        "malformed": counts.malformed,
+        "incomplete": counts.incomplete,
+        "other_packets": counts.other,
+        "unknown_link": counts.unknown_link,
+        "untimed": counts.untimed,
+        "by_packet": capture.packets.iter().map(|((format, packet), seen)| json!({
+            "format": format,
+            "packet": packet,
+            "datagrams": seen.datagrams,
+            "bytes": seen.bytes,
+        })).collect::<Vec<_>>(),
+        "refusals": capture.refused.iter().map(|(why, found)| {
+            let mut refusal = refusal_json(why);
+            refusal["count"] = found.count.into();
+            refusal["first_offset"] = found.first_offset.into();
+            refusal["first_bytes"] = found.first_bytes.as_str().into();
+            refusal
+        }).collect::<Vec<_>>(),
+        "damage": capture.damage.finds.iter().map(|(offset, what)| json!({
+            "offset": offset,
+            "what": what,
+        })).collect::<Vec<_>>(),
+        "damage_count": capture.damage.count,
+    })
+}
+
+fn refusal_json(why: &Refused) -> Value {
+    match why {
+        Refused::UnexpectedLength {
+            format,
+            packet,
+            expected,
+            actual,
+            decoded,
+        } => json!({
+            "reason": "unexpected_length",
+            "format": format,
+            "packet": packet,
+            "expected": expected,
+            "length": actual,
+            "decoded": decoded,
+        }),
+        Refused::UnknownPacket { format, id, length } => json!({
+            "reason": "unknown_packet",
+            "format": format,
+            "packet_id": id,
+            "length": length,
+        }),
+        Refused::Unrecognised { port, length } => json!({
+            "reason": "unrecognised",
+            "port": port,
+            "length": length,
+        }),
+    }
+}

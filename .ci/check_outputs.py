@@ -50,7 +50,7 @@ with tempfile.TemporaryDirectory() as scratch:
     assert pyarrow.parquet.read_schema(path).field("speed").metadata[b"unit"] == b"km/h"
     metadata = polars.read_parquet_metadata(path)
     assert json.loads(metadata["simtel.columns"])["speed"]["unit"] == "km/h"
-    assert metadata["simtel.format"] == "f1_2025"
+    assert metadata["simtel.format"] == Path(capture).stem
     query = f"select decode(value) from parquet_kv_metadata('{path}') where decode(key) = 'simtel.version'"
     version = subprocess.run([simtel, "--version"], check=True, capture_output=True, text=True)
     assert version.stdout.split() == ["simtel", *duckdb.sql(query).fetchall()[0]]

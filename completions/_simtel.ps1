@@ -33,7 +33,6 @@ Register-ArgumentCompleter -Native -CommandName 'simtel' -ScriptBlock {
             [CompletionResult]::new('convert', 'convert', [CompletionResultType]::ParameterValue, 'Convert captures to Parquet, CSV, JSON or Arrow tables')
             [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Print the completion script of a shell')
             [CompletionResult]::new('man', 'man', [CompletionResultType]::ParameterValue, 'Print a manual page, or write all of them to a folder')
-            [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
             break
         }
         'simtel;convert' {
@@ -46,7 +45,7 @@ Register-ArgumentCompleter -Native -CommandName 'simtel' -ScriptBlock {
             [CompletionResult]::new('-c', '-c', [CompletionResultType]::ParameterName, 'Columns to write, with * and ?; keys such as car_index stay unless excluded with a leading ! [default: all]')
             [CompletionResult]::new('--columns', '--columns', [CompletionResultType]::ParameterName, 'Columns to write, with * and ?; keys such as car_index stay unless excluded with a leading ! [default: all]')
             [CompletionResult]::new('--cars', '--cars', [CompletionResultType]::ParameterName, 'Whose rows to write in tables with a row a car')
-            [CompletionResult]::new('--from', '--from', [CompletionResultType]::ParameterName, 'Start here: an offset from the first packet such as 1m30s, or a moment such as 2026-05-24T12:00:00Z')
+            [CompletionResult]::new('--from', '--from', [CompletionResultType]::ParameterName, 'Start here: an offset from each capture''s first packet such as 1m30s, or a moment such as 2026-05-24T12:00:00Z')
             [CompletionResult]::new('--until', '--until', [CompletionResultType]::ParameterName, 'Stop before this time, given like --from')
             [CompletionResult]::new('--compression', '--compression', [CompletionResultType]::ParameterName, 'Compression: zstd, gzip, snappy, lz4 or none, with a level as in zstd:9 [default: zstd:3 for parquet, else none]')
             [CompletionResult]::new('--encoding', '--encoding', [CompletionResultType]::ParameterName, 'Parquet encodings: the smallest files, or files for old readers')
@@ -94,25 +93,6 @@ Register-ArgumentCompleter -Native -CommandName 'simtel' -ScriptBlock {
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
             [CompletionResult]::new('-V', '-V ', [CompletionResultType]::ParameterName, 'Print version')
             [CompletionResult]::new('--version', '--version', [CompletionResultType]::ParameterName, 'Print version')
-            break
-        }
-        'simtel;help' {
-            [CompletionResult]::new('convert', 'convert', [CompletionResultType]::ParameterValue, 'Convert captures to Parquet, CSV, JSON or Arrow tables')
-            [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Print the completion script of a shell')
-            [CompletionResult]::new('man', 'man', [CompletionResultType]::ParameterValue, 'Print a manual page, or write all of them to a folder')
-            [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
-            break
-        }
-        'simtel;help;convert' {
-            break
-        }
-        'simtel;help;completions' {
-            break
-        }
-        'simtel;help;man' {
-            break
-        }
-        'simtel;help;help' {
             break
         }
     })

@@ -30,7 +30,6 @@ set edit:completion:arg-completer[simtel] = {|@words|
             cand convert 'Convert captures to Parquet, CSV, JSON or Arrow tables'
             cand completions 'Print the completion script of a shell'
             cand man 'Print a manual page, or write all of them to a folder'
-            cand help 'Print this message or the help of the given subcommand(s)'
         }
         &'simtel;convert'= {
             cand -o 'Folder for the tables; or, for exactly one table, a file or `-` for standard output'
@@ -42,7 +41,7 @@ set edit:completion:arg-completer[simtel] = {|@words|
             cand -c 'Columns to write, with * and ?; keys such as car_index stay unless excluded with a leading ! [default: all]'
             cand --columns 'Columns to write, with * and ?; keys such as car_index stay unless excluded with a leading ! [default: all]'
             cand --cars 'Whose rows to write in tables with a row a car'
-            cand --from 'Start here: an offset from the first packet such as 1m30s, or a moment such as 2026-05-24T12:00:00Z'
+            cand --from 'Start here: an offset from each capture''s first packet such as 1m30s, or a moment such as 2026-05-24T12:00:00Z'
             cand --until 'Stop before this time, given like --from'
             cand --compression 'Compression: zstd, gzip, snappy, lz4 or none, with a level as in zstd:9 [default: zstd:3 for parquet, else none]'
             cand --encoding 'Parquet encodings: the smallest files, or files for old readers'
@@ -88,20 +87,6 @@ set edit:completion:arg-completer[simtel] = {|@words|
             cand --help 'Print help'
             cand -V 'Print version'
             cand --version 'Print version'
-        }
-        &'simtel;help'= {
-            cand convert 'Convert captures to Parquet, CSV, JSON or Arrow tables'
-            cand completions 'Print the completion script of a shell'
-            cand man 'Print a manual page, or write all of them to a folder'
-            cand help 'Print this message or the help of the given subcommand(s)'
-        }
-        &'simtel;help;convert'= {
-        }
-        &'simtel;help;completions'= {
-        }
-        &'simtel;help;man'= {
-        }
-        &'simtel;help;help'= {
         }
     ]
     $completions[$command]

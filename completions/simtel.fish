@@ -34,7 +34,6 @@ complete -c simtel -n "__fish_simtel_needs_command" -s V -l version -d 'Print ve
 complete -c simtel -n "__fish_simtel_needs_command" -f -a "convert" -d 'Convert captures to Parquet, CSV, JSON or Arrow tables'
 complete -c simtel -n "__fish_simtel_needs_command" -f -a "completions" -d 'Print the completion script of a shell'
 complete -c simtel -n "__fish_simtel_needs_command" -f -a "man" -d 'Print a manual page, or write all of them to a folder'
-complete -c simtel -n "__fish_simtel_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c simtel -n "__fish_simtel_using_subcommand convert" -s o -l output -d 'Folder for the tables; or, for exactly one table, a file or `-` for standard output' -r -F
 complete -c simtel -n "__fish_simtel_using_subcommand convert" -s f -l format -d 'Format of the output [default: by the ending of PATH, else parquet]' -r -f -a "parquet\t''
 csv\t''
@@ -47,7 +46,7 @@ complete -c simtel -n "__fish_simtel_using_subcommand convert" -s c -l columns -
 complete -c simtel -n "__fish_simtel_using_subcommand convert" -l cars -d 'Whose rows to write in tables with a row a car' -r -f -a "all\t''
 player\t'The player\'s own'
 active\t'Those that take part in the session'"
-complete -c simtel -n "__fish_simtel_using_subcommand convert" -l from -d 'Start here: an offset from the first packet such as 1m30s, or a moment such as 2026-05-24T12:00:00Z' -r
+complete -c simtel -n "__fish_simtel_using_subcommand convert" -l from -d 'Start here: an offset from each capture\'s first packet such as 1m30s, or a moment such as 2026-05-24T12:00:00Z' -r
 complete -c simtel -n "__fish_simtel_using_subcommand convert" -l until -d 'Stop before this time, given like --from' -r
 complete -c simtel -n "__fish_simtel_using_subcommand convert" -l compression -d 'Compression: zstd, gzip, snappy, lz4 or none, with a level as in zstd:9 [default: zstd:3 for parquet, else none]' -r
 complete -c simtel -n "__fish_simtel_using_subcommand convert" -l encoding -d 'Parquet encodings: the smallest files, or files for old readers' -r -f -a "compact\t''
@@ -83,7 +82,3 @@ complete -c simtel -n "__fish_simtel_using_subcommand man" -s q -l quiet -d 'Pri
 complete -c simtel -n "__fish_simtel_using_subcommand man" -s v -l verbose -d 'Print more about what is read'
 complete -c simtel -n "__fish_simtel_using_subcommand man" -s h -l help -d 'Print help'
 complete -c simtel -n "__fish_simtel_using_subcommand man" -s V -l version -d 'Print version'
-complete -c simtel -n "__fish_simtel_using_subcommand help; and not __fish_seen_subcommand_from convert completions man help" -f -a "convert" -d 'Convert captures to Parquet, CSV, JSON or Arrow tables'
-complete -c simtel -n "__fish_simtel_using_subcommand help; and not __fish_seen_subcommand_from convert completions man help" -f -a "completions" -d 'Print the completion script of a shell'
-complete -c simtel -n "__fish_simtel_using_subcommand help; and not __fish_seen_subcommand_from convert completions man help" -f -a "man" -d 'Print a manual page, or write all of them to a folder'
-complete -c simtel -n "__fish_simtel_using_subcommand help; and not __fish_seen_subcommand_from convert completions man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'

@@ -146,29 +146,31 @@ impl Framer {
 
     /// Gives up what waits for too long, and everything if that is still too much.
     fn drop_stale(&mut self, now: i64) {
-        let (kept, dropped) = (Cell::new(0), Cell::new(0));
-        self.fragments.retain(|time| {
-            let fresh = now.saturating_sub(*time).abs() <= FRAGMENT_LIFETIME;
-            let counter = if fresh { &kept } else { &dropped };
-            counter.set(counter.get() + 1);
-            fresh
-        });
-        // `retain` may ask twice about each.
-        self.incomplete += dropped.get().min(MOST_INCOMPLETE) as u64;
-        if kept.get() > 2 * MOST_INCOMPLETE {
+        let before = self.waiting();
+        self.fragments
+            .retain(|time| now.saturating_sub(*time).abs() <= FRAGMENT_LIFETIME);
+        let kept = self.waiting();
+        self.incomplete += before - kept;
+        if kept > 2 * MOST_INCOMPLETE as u64 {
             self.finish();
         }
     }
 
     /// Gives up all that is not complete.
     pub(super) fn finish(&mut self) {
-        let waiting = Cell::new(0);
+        self.incomplete += self.waiting();
+        self.fragments = IpDefragPool::new();
+    }
+
+    /// How many datagrams are not complete yet.
+    fn waiting(&mut self) -> u64 {
+        let count = Cell::new(0);
+        // As long as all are kept, each is asked about once.
         self.fragments.retain(|_| {
-            waiting.set(waiting.get() + 1);
+            count.set(count.get() + 1);
             true
         });
-        self.incomplete += waiting.get();
-        self.fragments = IpDefragPool::new();
+        count.get()
     }
 }
 

@@ -37,6 +37,19 @@ pub enum CaptureError {
     NoHeader { name: String },
 }
 
+impl CaptureError {
+    /// Whether the file is simply something else, as opposed to a capture that
+    /// cannot be read.
+    pub fn is_other_file(&self) -> bool {
+        match self {
+            CaptureError::NotACapture { looks, .. } => *looks != CUT_FROM_THE_START,
+            CaptureError::Io { .. } | CaptureError::NoHeader { .. } => false,
+        }
+    }
+}
+
+const CUT_FROM_THE_START: &str = "its compressed data is cut or damaged from the start";
+
 /// What was wrong with a capture that could still be read.
 #[derive(Debug, Default, Clone)]
 pub struct Damage {
@@ -87,6 +100,8 @@ pub struct Datagram<'a> {
     pub source: SocketAddr,
     pub destination: SocketAddr,
     pub payload: &'a [u8],
+    /// Time of the capture's first packet, of whatever kind.
+    pub start: i64,
     /// Offset of the packet's record in the (decompressed) capture.
     pub offset: u64,
     /// Where the payload lies in [`Capture::mapping`], if it lies there whole.
@@ -169,7 +184,7 @@ impl Capture {
                 Err(error) if is_cut_stream(&error) => {
                     return Err(CaptureError::NotACapture {
                         name: name.into(),
-                        looks: "its compressed data is cut or damaged from the start",
+                        looks: CUT_FROM_THE_START,
                     });
                 }
                 length => length.map_err(io_error)?,
@@ -267,6 +282,7 @@ impl Capture {
             source: found.source,
             destination: found.destination,
             payload,
+            start: self.start.unwrap_or(0),
             offset: found.packet.offset,
             mapped_at,
         }))
@@ -355,11 +371,6 @@ impl Capture {
     /// The name to call it by in messages.
     pub fn name(&self) -> &str {
         &self.name
-    }
-
-    /// Time of the first packet that has passed, nanoseconds since 1970 UTC.
-    pub fn start(&self) -> Option<i64> {
-        self.start
     }
 
     /// Size of the file in bytes, if it is known.

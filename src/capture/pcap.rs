@@ -6,10 +6,15 @@
 use std::io;
 use std::ops::Range;
 
-use pcap_file::pcap::{PcapHeader, PcapParseError, PcapParser};
-use pcap_file::pcapng::blocks::block_common::Block;
-use pcap_file::pcapng::{PcapNgParseError, PcapNgParser};
-use pcap_file::{DataLink, Endianness, pcap::PcapTsResolution};
+use byteorder_slice::{BigEndian, LittleEndian};
+use pcap_file::pcap::{PcapHeader, PcapParseError, PcapParser, PcapTsResolution};
+use pcap_file::pcapng::blocks::block_common::{
+    ENHANCED_PACKET_BLOCK, PACKET_BLOCK, SIMPLE_PACKET_BLOCK,
+};
+use pcap_file::pcapng::blocks::block_common::{INTERFACE_DESCRIPTION_BLOCK, SECTION_HEADER_BLOCK};
+use pcap_file::pcapng::blocks::interface_description::InterfaceTsResolution;
+use pcap_file::pcapng::{RawBlock, RawBlockParseError};
+use pcap_file::{DataLink, Endianness};
 
 use super::Damage;
 use super::source::Window;
@@ -71,14 +76,13 @@ fn ensure(window: &mut Window, needed: usize) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Steps forward to the first place where `plausible` holds, in steps of
-/// `align` bytes. `false` if there is none before the end.
+/// Steps forward to the first place where `plausible` holds. `false` if there is
+/// none before the end.
 fn resynchronise(
     window: &mut Window,
-    align: usize,
     mut plausible: impl FnMut(&mut Window, usize) -> io::Result<bool>,
 ) -> io::Result<bool> {
-    let mut at = align;
+    let mut at = 1;
     loop {
         if !ensure(window, at + 1)? {
             return Ok(false);
@@ -87,7 +91,7 @@ fn resynchronise(
             window.consume(at);
             return Ok(true);
         }
-        at += align;
+        at += 1;
         // Keeps the buffer of a stream small on a long search.
         if at >= LARGEST_PACKET {
             window.consume(at);
@@ -124,10 +128,18 @@ impl PcapWalker {
             let largest = (header.snaplen as usize).clamp(262_144, LARGEST_PACKET);
             let available = window.bytes().len();
             match self.parser.next_raw_packet(window.bytes()) {
-                Ok((rest, packet)) if packet.data.len() <= largest => {
+                // A header of zeros is a hole in the file, not a packet.
+                Ok((rest, packet))
+                    if packet.data.len() <= largest && packet.orig_len | packet.incl_len != 0 =>
+                {
                     let record = available - rest.len();
                     self.consumed = record;
-                    self.last_second = Some(packet.ts_sec);
+                    // A wrong second would make every later record look wrong.
+                    if packet.incl_len <= packet.orig_len
+                        && packet.ts_frac < fraction_limit(&header)
+                    {
+                        self.last_second = Some(packet.ts_sec);
+                    }
                     let unit = match header.ts_resolution {
                         PcapTsResolution::MicroSecond => 1_000,
                         PcapTsResolution::NanoSecond => 1,
@@ -157,7 +169,7 @@ impl PcapWalker {
             let rest = window.bytes().len();
             let last_second = self.last_second;
             let found =
-                resynchronise(window, 1, |window, at| {
+                resynchronise(window, |window, at| {
                     let Some(next) = plausible_record(window, at, &header, largest, last_second)?
                     else {
                         return Ok(false);
@@ -190,6 +202,13 @@ impl PcapWalker {
     }
 }
 
+fn fraction_limit(header: &PcapHeader) -> u32 {
+    match header.ts_resolution {
+        PcapTsResolution::MicroSecond => 1_000_000,
+        PcapTsResolution::NanoSecond => 1_000_000_000,
+    }
+}
+
 /// Whether a record could begin at `at`; if so, where the next one would.
 fn plausible_record(
     window: &mut Window,
@@ -204,17 +223,10 @@ fn plausible_record(
     let word = |position: usize| {
         let mut bytes = [0; 4];
         bytes.copy_from_slice(&window.bytes()[at + position..at + position + 4]);
-        match header.endianness {
-            Endianness::Big => u32::from_be_bytes(bytes),
-            Endianness::Little => u32::from_le_bytes(bytes),
-        }
+        word_in(header.endianness, bytes)
     };
     let (second, fraction, included, original) = (word(0), word(4), word(8), word(12));
-    let fraction_limit = match header.ts_resolution {
-        PcapTsResolution::MicroSecond => 1_000_000,
-        PcapTsResolution::NanoSecond => 1_000_000_000,
-    };
-    let fits = fraction < fraction_limit
+    let fits = fraction < fraction_limit(header)
         && (PLAUSIBLE_LENGTH..=largest).contains(&(included as usize))
         && included <= original
         && original as usize <= LARGEST_PACKET
@@ -226,27 +238,34 @@ fn plausible_record(
 }
 
 pub(super) struct PcapNgWalker {
-    parser: PcapNgParser,
+    endianness: Endianness,
+    /// Those of the section that is being read.
+    interfaces: Vec<Interface>,
     consumed: usize,
 }
 
+/// What matters of an interface description. pcap-file would keep all of its
+/// options, without bound, and refuse the whole block for one that is odd.
+#[derive(Clone, Copy)]
+struct Interface {
+    link: DataLink,
+    snap_length: u32,
+    resolution: InterfaceTsResolution,
+    /// Seconds to add to each time stamp.
+    offset: i64,
+}
+
+/// More interfaces than this in one section are damage or malice.
+const MOST_INTERFACES: usize = 1 << 16;
+
 impl PcapNgWalker {
-    /// Reads the first section header. `None` if the capture ends inside it.
+    /// Begins at the first section header. `None` if the capture ends inside it.
     pub(super) fn open(window: &mut Window) -> io::Result<Option<PcapNgWalker>> {
-        loop {
-            let available = window.bytes().len();
-            let needed = match PcapNgParser::new(window.bytes()) {
-                Ok((rest, parser)) => {
-                    let consumed = available - rest.len();
-                    return Ok(Some(PcapNgWalker { parser, consumed }));
-                }
-                Err(PcapNgParseError::IncompleteBuffer(needed, _)) => needed,
-                Err(_) => return Ok(None),
-            };
-            if needed > LARGEST_PACKET || !window.fill()? {
-                return Ok(None);
-            }
-        }
+        Ok(ensure(window, 28)?.then(|| PcapNgWalker {
+            endianness: Endianness::Little,
+            interfaces: Vec::new(),
+            consumed: 0,
+        }))
     }
 
     fn next(&mut self, window: &mut Window, damage: &mut Damage) -> io::Result<Option<Packet>> {
@@ -254,58 +273,23 @@ impl PcapNgWalker {
             window.consume(std::mem::take(&mut self.consumed));
             let offset = window.offset();
             let available = window.bytes().len();
-            match self.parser.next_raw_block(window.bytes()) {
-                Ok((rest, raw)) => {
+            let block = match self.endianness {
+                Endianness::Little => RawBlock::from_slice::<LittleEndian>(window.bytes()),
+                Endianness::Big => RawBlock::from_slice::<BigEndian>(window.bytes()),
+            };
+            match block {
+                Ok((rest, block)) => {
                     self.consumed = available - rest.len();
-                    let block = match raw.try_into_block(self.parser.state()) {
-                        Ok(block) => block,
-                        Err(error) => {
-                            let cause = format!("{error}: {}", error.source);
-                            damage.push(offset, format!("this block is skipped: {cause}"));
-                            continue;
-                        }
-                    };
-                    // A block holds its packet after a head of 8 bytes of its
-                    // own and the fixed fields of its kind.
-                    let (interface, time, original, data, start) = match &block {
-                        Block::EnhancedPacket(packet) => (
-                            packet.interface_id,
-                            Some(packet.timestamp),
-                            packet.original_len,
-                            packet.data.len(),
-                            28,
-                        ),
-                        Block::Packet(packet) => (
-                            u32::from(packet.interface_id),
-                            Some(packet.timestamp),
-                            packet.original_len,
-                            packet.data.len(),
-                            28,
-                        ),
-                        Block::SimplePacket(packet) => {
-                            (0, None, packet.original_len, packet.data.len(), 12)
-                        }
-                        _ => continue,
-                    };
-                    let Some(interface) = self.parser.interfaces().get(interface as usize) else {
-                        damage.push(offset, "this packet names an interface that is not there");
-                        continue;
-                    };
-                    let nanoseconds = time.map_or(0, |time| time.as_nanos());
-                    let Ok(nanoseconds) = i64::try_from(nanoseconds) else {
-                        damage.push(offset, "this packet's time stamp lies beyond the year 2262");
-                        continue;
-                    };
-                    return Ok(Some(Packet {
-                        time: nanoseconds,
-                        timed: time.is_some(),
-                        link: link_type(interface.linktype),
-                        data: start..start + data,
-                        offset,
-                        cut: original as usize > data,
-                    }));
+                    match self.block(&block, offset) {
+                        Ok(Some(packet)) => return Ok(Some(packet)),
+                        Ok(None) => {}
+                        Err(what) => damage.push(offset, what),
+                    }
+                    continue;
                 }
-                Err(PcapNgParseError::IncompleteBuffer(needed, _)) if needed <= LARGEST_PACKET => {
+                Err(RawBlockParseError::IncompleteBuffer(needed, _))
+                    if needed <= LARGEST_PACKET =>
+                {
                     if window.fill()? {
                         continue;
                     }
@@ -316,10 +300,8 @@ impl PcapNgWalker {
                 Err(_) => {}
             }
             let rest = window.bytes().len();
-            let endianness = self.parser.section().endianness;
-            if !resynchronise(window, 4, |window, at| {
-                plausible_block(window, at, endianness)
-            })? {
+            let endianness = self.endianness;
+            if !resynchronise(window, |window, at| plausible_block(window, at, endianness))? {
                 if rest <= LARGEST_PACKET {
                     damage.push(offset, "the capture ends inside this block");
                 } else {
@@ -340,6 +322,131 @@ impl PcapNgWalker {
             );
         }
     }
+
+    /// Reads the fixed fields of a block: its packet, if it holds one. Options
+    /// are of no use here but for two of an interface.
+    fn block(&mut self, block: &RawBlock<'_>, offset: u64) -> Result<Option<Packet>, String> {
+        let order = self.endianness;
+        let word = |at: usize| {
+            let bytes = block.body.get(at..)?.first_chunk()?;
+            Some(word_in(order, *bytes))
+        };
+        let (interface, is_timed) = match block.type_ {
+            SECTION_HEADER_BLOCK => {
+                self.endianness = match block.body.first_chunk() {
+                    Some([0x1A, 0x2B, 0x3C, 0x4D]) => Endianness::Big,
+                    _ => Endianness::Little,
+                };
+                self.interfaces.clear();
+                return Ok(None);
+            }
+            INTERFACE_DESCRIPTION_BLOCK => {
+                if self.interfaces.len() == MOST_INTERFACES {
+                    return Err(format!(
+                        "more than {MOST_INTERFACES} interfaces in a section"
+                    ));
+                }
+                let (interface, flaw) = interface(order, &block.body);
+                // Those that follow are counted from it, whatever is in it.
+                self.interfaces.push(interface);
+                return flaw.map_or(Ok(None), |flaw| Err(flaw.into()));
+            }
+            ENHANCED_PACKET_BLOCK => (word(0), true),
+            // The second half of the first word counts drops.
+            PACKET_BLOCK => {
+                let half = block.body.first_chunk();
+                (half.map(|bytes| u32::from(half_in(order, *bytes))), true)
+            }
+            SIMPLE_PACKET_BLOCK => (Some(0), false),
+            _ => return Ok(None),
+        };
+        let too_short = "this block is too short for its packet";
+        let interface = *self
+            .interfaces
+            .get(interface.ok_or(too_short)? as usize)
+            .ok_or("this packet names an interface that is not there")?;
+        let (time, captured, original, start) = if is_timed {
+            let (high, low) = (word(4).ok_or(too_short)?, word(8).ok_or(too_short)?);
+            let ticks = u64::from(high) << 32 | u64::from(low);
+            let time = interface.resolution.decode_timestamp(ticks).as_nanos();
+            let time = i128::try_from(time)
+                .ok()
+                .and_then(|time| time.checked_add(i128::from(interface.offset) * 1_000_000_000))
+                .and_then(|time| i64::try_from(time).ok())
+                .ok_or("this packet's time stamp is beyond the years 1678 to 2262")?;
+            let captured = word(12).ok_or(too_short)?;
+            (time, captured, word(16).ok_or(too_short)?, 20)
+        } else {
+            // What is kept of a simple packet is limited by the interface alone.
+            let original = word(0).ok_or(too_short)?;
+            let limit = match interface.snap_length {
+                0 => u32::MAX,
+                limit => limit,
+            };
+            (0, original.min(limit), original, 4)
+        };
+        let end = start + captured as usize;
+        if end > block.body.len() {
+            return Err(too_short.into());
+        }
+        // The body begins behind the block's type and length.
+        Ok(Some(Packet {
+            time,
+            timed: is_timed,
+            link: interface.link,
+            data: 8 + start..8 + end,
+            offset,
+            cut: original > captured,
+        }))
+    }
+}
+
+/// Reads an interface description, and says what in it could not be read.
+fn interface(order: Endianness, body: &[u8]) -> (Interface, Option<&'static str>) {
+    let half = |at: usize| {
+        let bytes = body.get(at..)?.first_chunk()?;
+        Some(half_in(order, *bytes))
+    };
+    let snap_length = body.get(4..).and_then(|bytes| bytes.first_chunk());
+    let mut read = Interface {
+        link: DataLink::from(u32::from(half(0).unwrap_or(u16::MAX))),
+        snap_length: snap_length.map_or(0, |bytes| word_in(order, *bytes)),
+        resolution: InterfaceTsResolution::default(),
+        offset: 0,
+    };
+    let mut flaw = snap_length
+        .is_none()
+        .then_some("this interface description is too short");
+    let mut at = 8;
+    while let (Some(code), Some(length)) = (half(at), half(at + 2)) {
+        let length = usize::from(length);
+        let Some(value) = body.get(at + 4..at + 4 + length) else {
+            break;
+        };
+        match (code, value) {
+            (0, _) => break,
+            (9, [resolution, ..]) => match InterfaceTsResolution::from_u8(*resolution) {
+                Ok(resolution) => read.resolution = resolution,
+                Err(_) => {
+                    flaw = Some(
+                        "this interface's time stamps are finer than nanoseconds; \
+                         they are read as microseconds",
+                    );
+                }
+            },
+            (14, value) => {
+                if let Ok(value) = <[u8; 8]>::try_from(value) {
+                    read.offset = match order {
+                        Endianness::Little => i64::from_le_bytes(value),
+                        Endianness::Big => i64::from_be_bytes(value),
+                    };
+                }
+            }
+            _ => {}
+        }
+        at += 4 + length.next_multiple_of(4);
+    }
+    (read, flaw)
 }
 
 /// Whether a block of a known type with equal lengths at both ends lies at `at`.
@@ -347,23 +454,43 @@ fn plausible_block(window: &mut Window, at: usize, endianness: Endianness) -> io
     if !ensure(window, at + 12)? {
         return Ok(false);
     }
-    let word = |window: &Window, at: usize| {
+    let bytes = |window: &Window, at: usize| {
         let mut bytes = [0; 4];
         bytes.copy_from_slice(&window.bytes()[at..at + 4]);
-        match endianness {
-            Endianness::Big => u32::from_be_bytes(bytes),
-            Endianness::Little => u32::from_le_bytes(bytes),
-        }
+        bytes
+    };
+    // A section says itself which byte order it has.
+    const SECTION: [u8; 4] = SECTION_HEADER_BLOCK.to_be_bytes();
+    let order = match (bytes(window, at), bytes(window, at + 8)) {
+        (SECTION, [0x1A, 0x2B, 0x3C, 0x4D]) => Endianness::Big,
+        (SECTION, [0x4D, 0x3C, 0x2B, 0x1A]) => Endianness::Little,
+        (SECTION, _) => return Ok(false),
+        _ => endianness,
     };
     let known = matches!(
-        word(window, at),
-        0x0A0D_0D0A | 1..=6 | 9 | 10 | 0x0BAD | 0x4000_0BAD
+        word_in(order, bytes(window, at)),
+        SECTION_HEADER_BLOCK | 1..=6 | 9 | 10 | 0x0BAD | 0x4000_0BAD
     );
-    let length = word(window, at + 4) as usize;
+    let length = word_in(order, bytes(window, at + 4)) as usize;
     if !known || !length.is_multiple_of(4) || !(12..=LARGEST_PACKET).contains(&length) {
         return Ok(false);
     }
-    Ok(ensure(window, at + length)? && word(window, at + length - 4) as usize == length)
+    Ok(ensure(window, at + length)?
+        && word_in(order, bytes(window, at + length - 4)) as usize == length)
+}
+
+fn word_in(order: Endianness, bytes: [u8; 4]) -> u32 {
+    match order {
+        Endianness::Little => u32::from_le_bytes(bytes),
+        Endianness::Big => u32::from_be_bytes(bytes),
+    }
+}
+
+fn half_in(order: Endianness, bytes: [u8; 2]) -> u16 {
+    match order {
+        Endianness::Little => u16::from_le_bytes(bytes),
+        Endianness::Big => u16::from_be_bytes(bytes),
+    }
 }
 
 /// The link type without the bits that say how a frame check sequence is kept.

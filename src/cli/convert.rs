@@ -10,10 +10,12 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::messages::Messages;
 use super::summary::Summary;
-use super::{Outcome, UsageError, inputs, values};
+use super::{EXIT_STATUS, Outcome, UsageError, inputs, values};
 use crate::capture::Capture;
+use crate::decode;
 use crate::decode::{Cars, ColumnPatterns, Converter, Options, Selection, TimeBound, TimeRange};
 use crate::formats::Formats;
+use crate::layout::Layout;
 use crate::sink::{Compression, Destination, Encoding, Format, Outputs, SinkOptions};
 
 /// Convert captures to Parquet, CSV, JSON or Arrow tables
@@ -23,7 +25,7 @@ use crate::sink::{Compression, Destination, Encoding, Format, Outputs, SinkOptio
 /// for each car, zone, lap or stint in it. Without more options every table of
 /// every format goes to DIR/<format>/<table>.parquet.
 #[derive(Debug, Args)]
-#[command(after_long_help = EXAMPLES)]
+#[command(after_long_help = format!("{EXAMPLES}\n\n{EXIT_STATUS}"))]
 pub(super) struct Convert {
     /// Captures: .pcap or .pcapng files, also compressed with gzip or zstd;
     /// folders of them; patterns; `-` for standard input
@@ -52,8 +54,8 @@ pub(super) struct Convert {
     /// Whose rows to write in tables with a row a car
     #[arg(long, default_value = "all")]
     cars: CarsName,
-    /// Start here: an offset from the first packet such as 1m30s, or a moment
-    /// such as 2026-05-24T12:00:00Z
+    /// Start here: an offset from each capture's first packet such as 1m30s, or
+    /// a moment such as 2026-05-24T12:00:00Z
     #[arg(long, value_name = "TIME", value_parser = values::time_bound)]
     from: Option<TimeBound>,
     /// Stop before this time, given like --from
@@ -103,6 +105,12 @@ const EXAMPLES: &str = "Examples:
   tcpdump -w - udp port 20777 | simtel convert - -o out
   simtel convert race.pcap.zst -o - --tables events --format ndjson | jq .event_code";
 
+/// Endings of files, not folders, that simtel cannot write.
+const NOT_FOLDERS: &[&str] = &[
+    "db", "gz", "h5", "ibt", "ld", "mat", "pcap", "pcapng", "pq", "sqlite", "tsv", "txt", "xls",
+    "xlsx", "zip", "zst",
+];
+
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum FormatName {
     Parquet,
@@ -138,9 +146,14 @@ impl Convert {
         let started = Instant::now();
         let formats = Formats::built_in();
         let selection = self.selection(&formats)?;
+        decode::check_partition(&formats, &self.partition_by)
+            .map_err(|error| UsageError(error.to_string()))?;
+        self.check_time_range()?;
         let paths = inputs::expand(&self.inputs)?;
         let names: Vec<String> = paths.iter().map(|path| input_name(path)).collect();
-        let outputs = Outputs::new(self.sink_options(&paths, &names)?);
+        let sink_options = self.sink_options(&paths, &names)?;
+        check_single_table(&sink_options.destination, &selection, &formats)?;
+        let outputs = Outputs::new(sink_options);
         let options = Options {
             formats,
             selection,
@@ -176,17 +189,19 @@ impl Convert {
                 bar.set_position(done + progress.position);
                 bar.set_message(format!("{} rows", values::count(progress.rows)));
                 match interrupted.load(Ordering::Relaxed) {
+                    false => Ok(true),
+                    // An interrupt is how a live capture ends.
+                    true if is_stdin(path) => Ok(false),
                     true => Err(anyhow!("interrupted; nothing was written")),
-                    false => Ok(()),
                 }
             })?;
             done += size;
         }
         let report = converter.finish()?;
-        if interrupted.load(Ordering::Relaxed) {
+        if interrupted.load(Ordering::Relaxed) && !paths.iter().any(|path| is_stdin(path)) {
             bail!("interrupted; nothing was written");
         }
-        let written = outputs.finish(&report.rows_by_table)?;
+        let written = outputs.finish()?;
         bar.finish_and_clear();
 
         let outcome = Summary {
@@ -203,10 +218,10 @@ impl Convert {
 
     fn selection(&self, formats: &Formats) -> anyhow::Result<Selection> {
         let mut columns = ColumnPatterns::default();
-        for name in &self.columns {
+        for name in self.columns.iter().map(|name| name.trim()) {
             let (list, name) = match name.strip_prefix('!') {
                 Some(name) => (&mut columns.excluded, name),
-                None => (&mut columns.included, name.as_str()),
+                None => (&mut columns.included, name),
             };
             let pattern = values::pattern(name)
                 .map_err(|error| UsageError(format!("--columns {name}: {error}")))?;
@@ -236,25 +251,79 @@ impl Convert {
                     .any(|table| one.takes_table(layout, table))
             });
             if !known {
-                return Err(UsageError(unknown_table(pattern.as_str(), formats)).into());
+                let tables = formats.layouts().iter().flat_map(|layout| &layout.tables);
+                let names = tables.map(|table| table.name.as_str());
+                return Err(UsageError(values::unknown("table", pattern.as_str(), names)).into());
             }
         }
+        let tables = || formats.layouts().iter().flat_map(|layout| &layout.tables);
         for pattern in &selection.columns.included {
-            let mut columns = formats
-                .layouts()
-                .iter()
-                .flat_map(|layout| &layout.tables)
-                .flat_map(|table| &table.columns);
+            let mut columns = tables().flat_map(|table| &table.columns);
             if !columns.any(|column| pattern.matches(&column.name)) {
-                let message = format!("no table has a column {pattern}; names are in snake_case");
-                return Err(UsageError(message).into());
+                let columns = tables().flat_map(|table| &table.columns);
+                let names = columns.map(|column| column.name.as_str());
+                return Err(UsageError(values::unknown("column", pattern.as_str(), names)).into());
             }
+        }
+        let mut layouts = formats.layouts().iter();
+        let any = layouts.any(|layout| {
+            let mut tables = layout.tables.iter();
+            tables.any(|table| selection.takes_table(layout, table))
+        });
+        if !any {
+            let message = "no table has a column that --columns leaves over; keys such as car_index \
+                           are in every table and need not be named";
+            return Err(UsageError(message.into()).into());
         }
         Ok(selection)
     }
 
+    /// Catches the outputs that could only be meant otherwise.
+    fn check_output(
+        &self,
+        format: Option<Format>,
+        compression: Option<Compression>,
+    ) -> anyhow::Result<()> {
+        let output = self.output.display();
+        let extension = self
+            .output
+            .extension()
+            .unwrap_or_default()
+            .to_string_lossy();
+        let complaint = if self.output.is_file() && format.is_none() {
+            format!("{output} is a file: give a folder to -o, or a file with a known ending")
+        } else if !self.output.is_dir()
+            && NOT_FOLDERS.contains(&extension.as_ref())
+            && format.is_none()
+        {
+            format!("{output} has the ending of no output that simtel writes")
+        } else if compression.is_some() && format.is_some_and(|format| !format.is_text()) {
+            format!("{output} would be compressed twice: leave out the last ending")
+        } else {
+            return Ok(());
+        };
+        Err(UsageError(format!(
+            "{complaint}. Files end in .parquet, .csv, .json, .ndjson, .arrow or .arrows; text \
+             files also in .gz or .zst"
+        ))
+        .into())
+    }
+
+    fn check_time_range(&self) -> anyhow::Result<()> {
+        let is_empty = match (self.from, self.until) {
+            (Some(TimeBound::Offset(from)), Some(TimeBound::Offset(until)))
+            | (Some(TimeBound::Absolute(from)), Some(TimeBound::Absolute(until))) => until <= from,
+            _ => false,
+        };
+        match is_empty {
+            true => Err(UsageError("--until must be later than --from".into()).into()),
+            false => Ok(()),
+        }
+    }
+
     fn sink_options(&self, paths: &[PathBuf], names: &[String]) -> anyhow::Result<SinkOptions> {
         let (implied, implied_compression) = by_extension(&self.output);
+        self.check_output(implied, implied_compression)?;
         let destination = if self.output.as_os_str() == "-" {
             Destination::Stdout
         } else if implied.is_some() && !self.output.is_dir() {
@@ -331,13 +400,14 @@ impl Convert {
             },
             force: self.force,
             skip_existing: self.skip_existing,
+            keep_empty: self.keep_empty,
             inputs: names.to_vec(),
         })
     }
 }
 
 fn input_name(path: &Path) -> String {
-    match path.as_os_str() == "-" {
+    match is_stdin(path) {
         true => "standard input".into(),
         false => path.display().to_string(),
     }
@@ -364,20 +434,38 @@ fn by_extension(path: &Path) -> (Option<Format>, Option<Compression>) {
     (format, compression)
 }
 
-/// Says which tables there are, nearest first.
-fn unknown_table(name: &str, formats: &Formats) -> String {
-    let mut names: Vec<&str> = formats
-        .layouts()
+fn is_stdin(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+/// A file or stream holds one table; which one must be clear beforehand if no
+/// format could make it so.
+fn check_single_table(
+    destination: &Destination,
+    selection: &Selection,
+    formats: &Formats,
+) -> anyhow::Result<()> {
+    if let Destination::Folder(_) = destination {
+        return Ok(());
+    }
+    let wanted = |layout: &std::sync::Arc<Layout>| -> Vec<String> {
+        let tables = layout.tables.iter();
+        let tables = tables.filter(|table| selection.takes_table(layout, table));
+        tables.map(|table| table.name.clone()).collect()
+    };
+    let counts: Vec<Vec<String>> = formats.layouts().iter().map(wanted).collect();
+    match counts
         .iter()
-        .flat_map(|layout| &layout.tables)
-        .map(|table| table.name.as_str())
-        .collect();
-    names.sort_unstable();
-    names.dedup();
-    let alike = |known: &&&str| known.contains(name) || name.contains(**known);
-    match names.iter().find(alike) {
-        Some(near) => format!("there is no table {name}; did you mean {near}?"),
-        None => format!("there is no table {name}; there are {}", names.join(", ")),
+        .filter(|tables| !tables.is_empty())
+        .min_by_key(|tables| tables.len())
+    {
+        Some(tables) if tables.len() > 1 => Err(UsageError(format!(
+            "one file or stream holds one table: choose one with --tables, such as \
+             `--tables {}`, or give a folder to -o",
+            tables[0]
+        ))
+        .into()),
+        _ => Ok(()),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Inputs as given on the command line: files, folders, globs, standard input.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -8,7 +9,8 @@ use super::UsageError;
 use crate::capture::Capture;
 
 /// Every capture that the arguments stand for, in a fixed order. A file that
-/// was named is listed whatever it is; a folder gives the captures in it.
+/// was named is listed whatever it is; a folder gives the captures in it. Each is
+/// listed once.
 pub(super) fn expand(arguments: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
     let mut inputs = Vec::new();
     for argument in arguments {
@@ -26,10 +28,9 @@ pub(super) fn expand(arguments: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
             matches_of(argument, &mut inputs)?;
         }
     }
-    let stdin = inputs.iter().filter(|input| input.as_os_str() == "-");
-    if stdin.count() > 1 {
-        return Err(UsageError("standard input can be read only once".into()).into());
-    }
+    // Folders, patterns and names may overlap.
+    let mut seen = HashSet::new();
+    inputs.retain(|input| seen.insert(input.canonicalize().unwrap_or_else(|_| input.clone())));
     Ok(inputs)
 }
 
@@ -66,7 +67,9 @@ fn captures_below(folder: &Path, inputs: &mut Vec<PathBuf>) -> anyhow::Result<()
         // A link could lead back up and around for ever.
         if path.is_dir() && !path.is_symlink() {
             captures_below(&path, inputs)?;
-        } else if path.is_file() && Capture::open(&path).is_ok() {
+        } else if path.is_file() && !Capture::open(&path).is_err_and(|error| error.is_other_file())
+        {
+            // A capture that cannot be opened is listed, so that it is reported.
             inputs.push(path);
         }
     }

@@ -49,17 +49,35 @@ impl Man {
 fn pages() -> anyhow::Result<Vec<(String, Vec<u8>)>> {
     let program = command();
     let mut pages = Vec::new();
-    let commands = program
-        .get_subcommands()
-        .filter(|sub| sub.get_name() != "help");
-    for page in std::iter::once(&program).chain(commands) {
+    for page in std::iter::once(&program).chain(program.get_subcommands()) {
         let name = match page.get_name() {
             "simtel" => "simtel".to_string(),
             name => format!("simtel-{name}"),
         };
         let mut text = Vec::new();
         Page::new(page.clone().name(name.clone())).render(&mut text)?;
-        pages.push((name, text));
+        pages.push((name, with_examples(&text).into_bytes()));
     }
     Ok(pages)
+}
+
+/// Gives the section of examples its name, and keeps their lines as they are.
+fn with_examples(page: &[u8]) -> String {
+    let page = String::from_utf8_lossy(page);
+    let Some((before, examples)) = page.split_once(".SH EXTRA\n") else {
+        return page.into_owned();
+    };
+    let (examples, after) = examples.split_once("\n.SH ").unwrap_or((examples, ""));
+    let (examples, status) = examples
+        .split_once("Exit status:\n")
+        .unwrap_or((examples, ""));
+    let mut text = before.to_string();
+    for (title, lines) in [("EXAMPLES", examples), ("EXIT STATUS", status)] {
+        let lines = lines.trim_start_matches(".PP\n").trim();
+        let lines = lines.strip_prefix("Examples:\n").unwrap_or(lines);
+        if !lines.is_empty() {
+            text += &format!(".SH \"{title}\"\n.nf\n{lines}\n.fi\n");
+        }
+    }
+    format!("{text}.SH {after}")
 }

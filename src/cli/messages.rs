@@ -64,6 +64,10 @@ impl Messages {
         }
     }
 
+    pub(super) fn is_verbose(&self) -> bool {
+        self.verbose
+    }
+
     pub(super) fn is_quiet(&self) -> bool {
         self.quiet
     }

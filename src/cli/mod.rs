@@ -17,13 +17,14 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 use messages::Messages;
 
-/// Record, replay and convert sim-racing telemetry.
+/// Turn captures of sim-racing telemetry into tidy tables.
 #[derive(Debug, Parser)]
 #[command(
     name = "simtel",
     version,
     max_term_width = 100,
     propagate_version = true,
+    disable_help_subcommand = true,
     after_long_help = EXIT_STATUS
 )]
 struct Cli {

@@ -12,6 +12,9 @@ use crate::decode::{CaptureReport, Refused, Report};
 use crate::formats::Formats;
 use crate::sink::Written;
 
+/// Of what is wrong with a capture, this much is shown unasked.
+const FLAWS_SHOWN: usize = 8;
+
 /// What a conversion came to.
 pub(super) struct Summary<'a> {
     pub report: &'a Report,
@@ -28,6 +31,11 @@ impl Summary<'_> {
         let decoded: u64 = captures.iter().map(CaptureReport::decoded_datagrams).sum();
         if decoded == 0 {
             messages.warning(self.nothing_found());
+        } else if self.written.tables.is_empty() && self.written.skipped.is_empty() {
+            messages.warning(
+                "none of the wanted tables has a row, so none was written; \
+                 --keep-empty writes tables without rows",
+            );
         }
         let flawed = decoded == 0 || captures.iter().any(CaptureReport::is_flawed);
         Ok(match flawed {
@@ -61,7 +69,7 @@ impl Summary<'_> {
             ),
         };
         format!(
-            "no telemetry was found, so no table was written: {seen}. This version knows {}",
+            "no telemetry was found: {seen}. This version knows {}",
             known.join(", ")
         )
     }
@@ -121,12 +129,24 @@ impl Summary<'_> {
             self.elapsed.as_secs_f64()
         ));
         for capture in &report.captures {
-            for flaw in capture.flaws() {
+            let flaws = capture.flaws();
+            let shown = match messages.is_verbose() {
+                true => flaws.len(),
+                false => FLAWS_SHOWN,
+            };
+            for flaw in flaws.iter().take(shown) {
                 // An error of opening names the file itself.
                 match &capture.error {
                     Some(error) => messages.warning(error),
                     None => messages.warning(format_args!("{}: {flaw}", capture.name)),
                 }
+            }
+            if flaws.len() > shown {
+                messages.warning(format_args!(
+                    "{}: {} more like these; --verbose shows them",
+                    capture.name,
+                    flaws.len() - shown
+                ));
             }
             if capture.counts.untimed > 0 {
                 messages.warning(format_args!(

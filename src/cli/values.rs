@@ -60,7 +60,23 @@ pub(super) fn compression(text: &str) -> Result<Compression, String> {
 
 /// A name with `*`, `?` and `[…]`.
 pub(super) fn pattern(text: &str) -> Result<Pattern, String> {
-    Pattern::new(text).map_err(|error| error.msg.to_string())
+    Pattern::new(text.trim()).map_err(|error| error.msg.to_string())
+}
+
+/// Says that there is no such table or column, and which one is nearest.
+pub(super) fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> String {
+    let wanted = name.to_lowercase().replace('-', "_");
+    let nearness = |known: &str| {
+        let part = known.contains(&wanted) || wanted.contains(known);
+        strsim::jaro_winkler(&wanted, known) + f64::from(u8::from(part))
+    };
+    let nearest = known.max_by(|a, b| nearness(a).total_cmp(&nearness(b)));
+    match nearest {
+        Some(nearest) if nearness(nearest) > 0.75 => {
+            format!("there is no {what} {name}; did you mean {nearest}?")
+        }
+        _ => format!("there is no {what} {name}; convert without this option to see all"),
+    }
 }
 
 /// How many threads to use when the user does not say.

@@ -186,8 +186,8 @@ impl<'a> Converter<'a> {
         })
     }
 
-    /// Reads a capture to its end. `progress` is called now and then; an error
-    /// of it ends the conversion.
+    /// Reads a capture to its end. `progress` is called now and then; `false`
+    /// from it ends the capture early, an error ends the conversion.
     ///
     /// # Errors
     /// If reading or writing fails, or, in strict mode, at the first damage.
@@ -195,7 +195,7 @@ impl<'a> Converter<'a> {
         &mut self,
         name: &str,
         mut capture: Capture,
-        progress: &mut dyn FnMut(Progress) -> anyhow::Result<()>,
+        progress: &mut dyn FnMut(Progress) -> anyhow::Result<bool>,
     ) -> anyhow::Result<()> {
         // The maps of earlier captures need not stay open.
         self.detach();
@@ -203,27 +203,27 @@ impl<'a> Converter<'a> {
         let mapping = capture.mapping().cloned();
         let mut report = CaptureReport::new(name, capture.size());
         let mut told = 0;
-        let mut start = None;
         while let Some(datagram) = capture.next_datagram()? {
-            // Offsets count from the first packet, of whatever kind.
-            let first = *start.get_or_insert(datagram.time);
-            if !self.options.time.contains(datagram.time, first) {
+            if self.options.time.contains(datagram.time, datagram.start) {
+                report.see(datagram.time);
+                let mapped = mapping.as_ref().zip(datagram.mapped_at);
+                self.take(&datagram, mapped, number, &mut report)?;
+            } else {
                 report.out_of_range += 1;
-                continue;
             }
-            report.see(datagram.time);
-            let mapped = mapping.as_ref().zip(datagram.mapped_at);
-            self.take(&datagram, mapped, number, &mut report)?;
             if self.options.strict && report.is_flawed() {
                 break;
             }
             let position = capture.position();
             if position.saturating_sub(told) >= PROGRESS_BYTES {
                 told = position;
-                progress(Progress {
+                let go_on = progress(Progress {
                     position,
                     rows: self.schedule.totals.rows.load(Ordering::Relaxed),
                 })?;
+                if !go_on {
+                    break;
+                }
                 if self.options.strict && capture.damage().count > 0 {
                     break;
                 }
@@ -254,15 +254,9 @@ impl<'a> Converter<'a> {
         if self.options.keep_empty {
             self.open_empty_tables()?;
         }
-        let mut lanes = Vec::new();
-        let numbers: Vec<usize> = self.formats.keys().copied().collect();
-        for number in numbers {
-            let Some(state) = self.formats.get_mut(&number) else {
-                continue;
-            };
+        for state in self.formats.values_mut() {
             for packet in &mut state.packets {
                 for pending in packet.batches.values_mut() {
-                    lanes.extend(pending.lanes.iter().cloned());
                     if pending.records.len() > 0 {
                         pending.submit(&self.schedule)?;
                     }
@@ -282,14 +276,6 @@ impl<'a> Converter<'a> {
             .filter(|(number, _)| self.formats.contains_key(number))
             .map(|(_, layout)| (layout.name.clone(), layout.title.clone()))
             .collect();
-        for lane in lanes {
-            let rows = lane.rows.load(Ordering::Relaxed);
-            *self
-                .report
-                .rows_by_table
-                .entry(lane.plan.qualified_name())
-                .or_default() += rows;
-        }
         Ok(self.report)
     }
 
@@ -524,6 +510,24 @@ fn records_per_batch(packet: &Packet, plans: &[Arc<TablePlan>], most_rows: usize
     let tables = plans.iter().map(|plan| plan.table());
     let rows = tables.map(Table::rows_per_record).max().unwrap_or(1);
     (BATCH_BYTES / packet.size).min(most_rows / rows).max(1)
+}
+
+/// Checks that tables can be partitioned by these columns.
+///
+/// # Errors
+/// If no format has them; says which ones there are.
+pub fn check_partition(formats: &Formats, names: &[String]) -> anyhow::Result<()> {
+    for name in names {
+        let mut checks = formats
+            .layouts()
+            .iter()
+            .map(|layout| partition_column(layout, name).map(drop));
+        let last = checks.try_fold(None, |_, check| check.err().map(Some));
+        if let Some(Some(error)) = last {
+            return Err(error);
+        }
+    }
+    Ok(())
 }
 
 fn partition_column(layout: &Layout, name: &str) -> anyhow::Result<PartitionColumn> {

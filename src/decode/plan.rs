@@ -40,12 +40,16 @@ pub struct ColumnPatterns {
 }
 
 impl ColumnPatterns {
+    fn excludes(&self, name: &str) -> bool {
+        self.excluded.iter().any(|pattern| pattern.matches(name))
+    }
+
     fn takes(&self, column: &Column) -> bool {
-        let any =
-            |patterns: &[Pattern]| patterns.iter().any(|pattern| pattern.matches(&column.name));
-        if any(&self.excluded) {
+        if self.excludes(&column.name) {
             return false;
         }
+        let any =
+            |patterns: &[Pattern]| patterns.iter().any(|pattern| pattern.matches(&column.name));
         match column.role {
             Role::Key => true,
             Role::Value => self.included.is_empty() || any(&self.included),
@@ -67,12 +71,13 @@ impl Selection {
                 .tables
                 .iter()
                 .any(|pattern| pattern.matches(&table.name) || pattern.matches(&qualified));
-        // Keys alone say nothing: a table without a wanted column is left out.
-        let has_values = table
+        let mut taken = table
             .columns
             .iter()
-            .any(|column| column.role != Role::Key && self.columns.takes(column));
-        named && (has_values || self.columns.included.is_empty())
+            .filter(|column| self.columns.takes(column));
+        // Keys alone say nothing: a table without a wanted column is left out.
+        let any = |column: &Column| column.role != Role::Key || self.columns.included.is_empty();
+        named && taken.any(any)
     }
 }
 
@@ -173,7 +178,8 @@ impl TablePlan {
         let mut outputs = Vec::new();
         let mut fields = Vec::new();
         let is_partition = |name: &str| without.iter().any(|known| known == name);
-        if captures.is_some() && !is_partition("capture") {
+        if captures.is_some() && !is_partition("capture") && !selection.columns.excludes("capture")
+        {
             outputs.push(Output::Capture);
             fields.push(described(
                 Field::new("capture", dictionary(), false),

@@ -18,8 +18,6 @@ pub struct Report {
     pub captures: Vec<CaptureReport>,
     /// Name and title of each format that turned up.
     pub formats: Vec<(String, String)>,
-    /// Rows by `format/table`.
-    pub rows_by_table: BTreeMap<String, u64>,
     pub rows: u64,
     /// Texts that were not UTF-8.
     pub replaced_texts: u64,

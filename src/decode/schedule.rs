@@ -29,10 +29,9 @@ pub trait TableSink: Send + Sync {
 
 /// Where the batches of a table go, with what keeps them in order.
 pub(super) struct Lane {
-    pub plan: Arc<TablePlan>,
+    plan: Arc<TablePlan>,
     sink: Arc<dyn TableSink>,
     order: Mutex<Order>,
-    pub rows: AtomicU64,
 }
 
 #[derive(Default)]
@@ -48,7 +47,6 @@ impl Lane {
             plan,
             sink,
             order: Mutex::default(),
-            rows: AtomicU64::new(0),
         }
     }
 
@@ -65,7 +63,6 @@ impl Lane {
             0 => None,
             _ => Some(self.sink.clone().encode(gathered.batch)?),
         };
-        self.rows.fetch_add(rows, Ordering::Relaxed);
         totals.rows.fetch_add(rows, Ordering::Relaxed);
         totals
             .replaced_texts
@@ -162,8 +159,9 @@ impl Schedule {
                     .try_for_each(|lane| lane.process(sequence, &records, &permit, &totals)),
             };
             if let Err(error) = result {
-                failure.stop.store(true, Ordering::Relaxed);
+                // In this order: whoever sees the stop must find the error.
                 lock(&failure.error).get_or_insert(error);
+                failure.stop.store(true, Ordering::Release);
             }
             // Whoever waits for the batch to end may delete what it held.
             drop((lanes, records, permit));
@@ -178,7 +176,7 @@ impl Schedule {
     /// If a batch has failed.
     pub(super) fn finish(&self) -> anyhow::Result<()> {
         // After a failure some batches wait for a turn that never comes.
-        let failed = || self.failure.stop.load(Ordering::Relaxed);
+        let failed = || self.failure.stop.load(Ordering::Acquire);
         drop(
             self.gate
                 .wait_until(|state| state.free == self.gate.permits || failed()),

@@ -74,8 +74,10 @@ impl OutputFile {
     }
 
     /// Writes out all that is buffered, down to the disk.
-    pub(super) fn complete(self) -> anyhow::Result<Completed> {
+    pub(super) fn complete(mut self) -> anyhow::Result<Completed> {
         let written = self.written;
+        // Standard output has a buffer of its own, whose errors are lost later.
+        self.writer.flush()?;
         let target = self
             .writer
             .into_inner()

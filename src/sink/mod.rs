@@ -11,13 +11,15 @@ mod text;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use ::arrow::array::RecordBatch;
 use ::arrow::datatypes::DataType;
 use anyhow::{Context, bail};
 use serde_json::{Map, Value, json};
 
-use crate::decode::{Sinks, TablePlan, TableReport, TableSink};
+use crate::decode::{Append, Sinks, TablePlan, TableReport, TableSink};
 use crate::lock::lock;
 use file::{Completed, OutputFile};
 
@@ -52,7 +54,8 @@ impl Format {
         }
     }
 
-    fn is_text(self) -> bool {
+    /// Whether its files are text.
+    pub fn is_text(self) -> bool {
         matches!(self, Format::Csv | Format::Json | Format::Ndjson)
     }
 
@@ -126,6 +129,8 @@ pub struct SinkOptions {
     pub force: bool,
     /// Leave tables alone whose files exist.
     pub skip_existing: bool,
+    /// Also write tables that have no rows.
+    pub keep_empty: bool,
     /// Names of the inputs, for the metadata.
     pub inputs: Vec<String>,
 }
@@ -152,7 +157,21 @@ struct State {
 struct OpenTable {
     plan: Arc<TablePlan>,
     path: Option<PathBuf>,
+    sink: Arc<Counted>,
+}
+
+/// Counts the rows on their way into a table.
+struct Counted {
     sink: Arc<dyn FileSink>,
+    rows: AtomicU64,
+}
+
+impl TableSink for Counted {
+    fn encode(self: Arc<Self>, batch: RecordBatch) -> anyhow::Result<Append> {
+        self.rows
+            .fetch_add(batch.num_rows() as u64, Ordering::Relaxed);
+        self.sink.clone().encode(batch)
+    }
 }
 
 /// What a conversion has written.
@@ -176,7 +195,7 @@ impl Outputs {
     /// # Errors
     /// If anything cannot be written; then no file has got its name, unless
     /// renaming itself failed half way.
-    pub fn finish(self, rows: &BTreeMap<String, u64>) -> anyhow::Result<Written> {
+    pub fn finish(self) -> anyhow::Result<Written> {
         let state = self
             .state
             .into_inner()
@@ -186,8 +205,16 @@ impl Outputs {
             ..Written::default()
         };
         let mut completed = Vec::new();
+        let mut described = Vec::new();
         for table in &state.open {
+            let rows = table.sink.rows.load(Ordering::Relaxed);
+            // Packets may have come without giving any row.
+            if rows == 0 && !self.options.keep_empty && table.path.is_some() {
+                continue;
+            }
+            described.push(table);
             let file = table
+                .sink
                 .sink
                 .finish()
                 .with_context(|| table.plan.qualified_name())?;
@@ -198,13 +225,13 @@ impl Outputs {
                     Some(path) => path.display().to_string(),
                     None => "-".into(),
                 },
-                rows: rows.get(&table.plan.qualified_name()).copied().unwrap_or(0),
+                rows,
                 bytes: file.written,
             });
             completed.push(file);
         }
         if self.options.format.is_text() {
-            completed.extend(sidecars(&self.options, &state.open)?);
+            completed.extend(sidecars(&self.options, &described)?);
         }
         for file in completed {
             file.publish()?;
@@ -319,6 +346,10 @@ impl Sinks for Outputs {
                 metadata,
             )?),
         };
+        let sink = Arc::new(Counted {
+            sink,
+            rows: AtomicU64::new(0),
+        });
         state.open.push(OpenTable {
             plan: plan.clone(),
             path,
@@ -339,7 +370,8 @@ impl Sinks for Outputs {
 fn refuse_existing(path: &Path) -> anyhow::Result<()> {
     if path.exists() {
         bail!(
-            "{} exists already: use --force to replace it, --skip-existing to keep it, or another -o",
+            "{} exists already: use --force to replace what is written anew, --skip-existing to keep \
+             what is there and add the rest, or another -o",
             path.display()
         );
     }
@@ -385,7 +417,7 @@ fn metadata(plan: &TablePlan, inputs: &[String]) -> Vec<(String, String)> {
 /// Describes the columns of text files, which cannot do so themselves: a
 /// `schema.json` in each format's folder, or one beside the only file. Tables
 /// that an earlier run has described stay described.
-fn sidecars(options: &SinkOptions, tables: &[OpenTable]) -> anyhow::Result<Vec<Completed>> {
+fn sidecars(options: &SinkOptions, tables: &[&OpenTable]) -> anyhow::Result<Vec<Completed>> {
     let mut files: BTreeMap<PathBuf, Vec<&OpenTable>> = BTreeMap::new();
     for table in tables {
         let path = match &options.destination {
@@ -396,7 +428,7 @@ fn sidecars(options: &SinkOptions, tables: &[OpenTable]) -> anyhow::Result<Vec<C
                 path.with_file_name(format!("{name}.schema.json"))
             }
         };
-        files.entry(path).or_default().push(table);
+        files.entry(path).or_default().push(*table);
     }
     let mut completed = Vec::new();
     for (path, tables) in files {

@@ -461,3 +461,68 @@ fn a_missing_file_is_named() {
     let error = error.expect("an error").to_string();
     assert!(error.contains("no/such/file.pcap"), "{error}");
 }
+
+/// Frames of a pcapng file, one a block, each with a payload of its own.
+fn numbered(count: u8) -> Vec<Vec<u8>> {
+    let frame = |number| ethernet(&ipv4(&[number; 40]));
+    (0..count)
+        .map(|number| enhanced(Order::Little, 0, u64::from(number), &frame(number)))
+        .collect()
+}
+
+#[test]
+fn pcapng_goes_on_behind_a_lost_byte_and_at_a_section_that_was_appended() {
+    let start = [section(Order::Little), interface(Order::Little, 1, &[])].concat();
+    let mut bytes = start.clone();
+    let blocks = numbered(10);
+    for (number, block) in blocks.iter().enumerate() {
+        match number {
+            4 => bytes.extend(&block[..block.len() - 1]),
+            _ => bytes.extend(block),
+        }
+    }
+    let lost = read(&bytes);
+    assert_eq!(lost.seen.len(), 9);
+    assert_eq!(lost.damage.len(), 1);
+    // A capture that was cut, with another of the other byte order behind it.
+    bytes = [&start[..], &blocks[0], &blocks[1][..50]].concat();
+    bytes.extend(section(Order::Big));
+    bytes.extend(interface(Order::Big, 1, &[]));
+    bytes.extend(enhanced(Order::Big, 0, 7, &ethernet(&ipv4(PAYLOAD))));
+    let joined = read(&bytes);
+    assert_eq!(joined.seen.len(), 2);
+    assert_eq!(joined.seen[1].payload, PAYLOAD);
+    assert_eq!(joined.seen[1].time, 7_000);
+}
+
+#[test]
+fn pcapng_options_that_cannot_be_read_cost_nothing() {
+    let frame = ethernet(&ipv4(PAYLOAD));
+    let mut bytes = section(Order::Little);
+    // A name that is not UTF-8, then an interface with another resolution.
+    bytes.extend(interface(Order::Little, 1, &[(2, b"R\xE9seau"), (9, &[9])]));
+    bytes.extend(interface(Order::Little, 1, &[(9, &[3])]));
+    for (number, ticks) in [(0, 5_000_000_000), (1, 5_000)] {
+        // A comment that is not UTF-8 at the end of the packet's block.
+        let block = enhanced(Order::Little, number, ticks, &frame);
+        let mut body = block[8..block.len() - 4].to_vec();
+        body.extend([1, 0, 4, 0, 0xFF, 0xFE, 0xFD, 0xFC, 0, 0, 0, 0]);
+        bytes.extend(self::block(Order::Little, 6, &body));
+    }
+    let odd = read(&bytes);
+    assert_eq!(odd.damage, []);
+    let times: Vec<i64> = odd.seen.iter().map(|seen| seen.time).collect();
+    assert_eq!(times, [5_000_000_000, 5_000_000_000]);
+}
+
+#[test]
+fn pcapng_interfaces_without_end_are_not_kept() {
+    let mut bytes = section(Order::Little);
+    for _ in 0..70_000 {
+        bytes.extend(interface(Order::Little, 1, &[]));
+    }
+    bytes.extend(enhanced(Order::Little, 0, 0, &ethernet(&ipv4(PAYLOAD))));
+    let many = read(&bytes);
+    assert_eq!(many.seen.len(), 1);
+    assert_eq!(many.damage.len(), 100);
+}

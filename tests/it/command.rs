@@ -181,7 +181,7 @@ fn one_table_goes_to_a_file_or_to_standard_output() {
     assert_eq!(output.stdout, file);
 
     let run = place.run(&["convert", &sample, "-o", "all.csv"]);
-    assert_eq!(run.code, 1);
+    assert_eq!(run.code, 2);
     assert!(
         run.stderr.contains("one file or stream holds one table"),
         "{}",
@@ -458,8 +458,12 @@ fn misspelt_names_are_refused_with_a_hint() {
     let sample = sample_path();
     for (arguments, hint) in [
         (["--tables", "telemetry"], "did you mean car_telemetry?"),
-        (["--tables", "xyz"], "there are car_damage, car_setups"),
-        (["--columns", "Speed"], "names are in snake_case"),
+        (["--tables", "xyzzy"], "there is no table xyzzy"),
+        (["--tables", "car_telemtry"], "did you mean car_telemetry?"),
+        (["--tables", "LAP-DATA"], "did you mean lap_data?"),
+        (["--columns", "Speed"], "did you mean speed?"),
+        (["--columns", "car_index,session_uid"], "need not be named"),
+        (["--columns", "!*"], "need not be named"),
         (
             ["--partition-by", "car_index"],
             "it must be one of capture, session_uid",
@@ -690,4 +694,159 @@ fn quiet_is_quiet_and_colours_obey() {
     let report: Value = serde_json::from_slice(&run.stdout).expect("a report");
     assert_eq!(report["schema_version"], 1);
     assert_eq!(report["tables"].as_array().map(Vec::len), Some(23));
+}
+
+#[test]
+fn outputs_that_can_only_be_a_mistake_are_refused() {
+    let place = Workplace::new();
+    let sample = sample_path();
+    place.write("file", "in the way");
+    for (arguments, message) in [
+        (&["-o", "file"][..], "file is a file"),
+        (
+            &["-o", "laps.xlsx", "-t", "lap_data"],
+            "the ending of no output",
+        ),
+        (
+            &["-o", "laps.parquet.gz", "-t", "lap_data"],
+            "compressed twice",
+        ),
+        (
+            &["-o", "-", "-f", "csv"],
+            "one file or stream holds one table",
+        ),
+        (
+            &["-o", "out", "--from", "5s", "--until", "5s"],
+            "later than --from",
+        ),
+        (
+            &["-o", "out", "--partition-by", "speed"],
+            "it must be one of capture",
+        ),
+    ] {
+        let run = place.run(&[&["convert", &sample][..], arguments].concat());
+        assert_eq!(run.code, 2, "{arguments:?}: {}", run.stderr);
+        assert!(
+            run.stderr.contains(message),
+            "{arguments:?}: {}",
+            run.stderr
+        );
+    }
+    assert!(!place.path("out").exists());
+}
+
+#[test]
+fn a_table_without_rows_is_written_only_when_asked_for() {
+    let place = Workplace::new();
+    // Participants without colours: the table of colours gets no row.
+    let mut packet = sample_payloads()
+        .into_iter()
+        .find(|payload| payload.len() == 1_284)
+        .expect("participants");
+    for car in 0..22 {
+        packet[30 + car * 57 + 44] = 0;
+    }
+    place.write("plain.pcap", pcap_of(&[packet]));
+    place.succeed(&["convert", "plain.pcap", "-o", "out"]);
+    assert_eq!(place.files("out").len(), 1);
+    place.succeed(&["convert", "plain.pcap", "-o", "all", "--keep-empty"]);
+    assert_eq!(place.files("all").len(), 23);
+    let table = "participants_livery_colours";
+    let run = place.succeed(&["convert", "plain.pcap", "-o", "x.csv", "-t", table]);
+    assert!(run.stderr.contains("--keep-empty"), "{}", run.stderr);
+    assert!(!place.path("x.csv").exists());
+}
+
+#[test]
+fn a_capture_that_is_named_twice_is_read_once() {
+    let place = Workplace::new();
+    place.write("a.pcap", SAMPLE);
+    let arguments = [
+        "convert", "a.pcap", "./a.pcap", ".", "-o", "out", "-f", "csv",
+    ];
+    place.succeed(&arguments);
+    let single = convert(&["-f", "csv"]);
+    assert_eq!(place.table("events").rows, single.table("events").rows);
+}
+
+#[test]
+fn a_damaged_capture_in_a_folder_is_reported() {
+    let place = Workplace::new();
+    std::fs::create_dir(place.path("folder")).expect("a folder");
+    place.write("folder/a.pcap", SAMPLE);
+    place.write("folder/short.pcap", &SAMPLE[..20]);
+    place.write("folder/notes.txt", "not a capture");
+    let run = place.run(&["convert", "folder", "-o", "out"]);
+    assert_eq!(run.code, 3);
+    assert!(run.stderr.contains("short.pcap"), "{}", run.stderr);
+    assert!(!run.stderr.contains("notes.txt"), "{}", run.stderr);
+}
+
+#[test]
+fn each_partition_counts_its_own_rows() {
+    let place = Workplace::new();
+    let sample = sample_path();
+    let mut arguments = vec!["convert", &sample, "-o", "out", "-t", "lap_data", "--json"];
+    arguments.extend(["-f", "csv", "--partition-by", "session_uid"]);
+    let run = place.succeed(&arguments);
+    let report: Value = serde_json::from_slice(&run.stdout).expect("a report");
+    let tables = report["tables"].as_array().expect("tables");
+    assert_eq!(tables.len(), 2);
+    for table in tables {
+        let path = place.path(table["path"].as_str().expect("a path"));
+        let rows = Table::parse(&std::fs::read(path).expect("a file"))
+            .rows
+            .len();
+        assert_eq!(table["rows"], rows);
+    }
+}
+
+#[test]
+fn offsets_count_from_the_first_packet_whatever_it_is() {
+    let payloads = sample_payloads();
+    let mut frames = vec![b"not a datagram".to_vec(); 100];
+    frames.extend(payloads.iter().map(|payload| ethernet(&ipv4(payload))));
+    let place = Workplace::new();
+    place.write("late.pcap", crate::support::pcap(&frames));
+    place.succeed(&["convert", "late.pcap", "-o", "out", "-f", "csv"]);
+    let all = place.table("car_telemetry").rows.len();
+    // Packets are a hundredth of a second apart: the first second has no datagram.
+    let run = place.run(&["convert", "late.pcap", "-o", "none", "--until", "1s"]);
+    assert_eq!(run.code, 3);
+    place.succeed(&[
+        "convert",
+        "late.pcap",
+        "-o",
+        "same",
+        "-f",
+        "csv",
+        "--from",
+        "1s",
+    ]);
+    let same = &place.files("same")["f1_2025/car_telemetry.csv"];
+    assert_eq!(Table::parse(same).rows.len(), all);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_ends_a_live_capture_but_keeps_it() {
+    let place = Workplace::new();
+    let mut child = place
+        .command(&["convert", "-", "-o", "out", "-f", "csv"])
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("simtel runs");
+    let mut stdin = child.stdin.take().expect("standard input");
+    stdin.write_all(SAMPLE).expect("all is read");
+    let kill = std::process::Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(kill.expect("kill runs").success());
+    drop(stdin);
+    let output = child.wait_with_output().expect("simtel ends");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    let single = convert(&["-f", "csv"]);
+    assert_eq!(place.table("events").rows, single.table("events").rows);
 }

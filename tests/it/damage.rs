@@ -131,3 +131,24 @@ fn a_cut_sample_converts_up_to_the_cut() {
     assert!(run.stderr.contains("--strict"), "{}", run.stderr);
     assert_eq!(place.files("strict").len(), 0);
 }
+
+#[test]
+fn a_hole_of_zeros_is_stepped_over_and_reported() {
+    let whole = ten();
+    let (all, _) = payloads(&whole);
+    for (start, length) in [
+        (3 * RECORD, RECORD),
+        (3 * RECORD, 2 * RECORD),
+        (3 * RECORD - 20, 60),
+    ] {
+        let mut bytes = whole.clone();
+        bytes[24 + start..24 + start + length].fill(0);
+        let (read, damage) = payloads(&bytes);
+        assert!(!damage.is_empty());
+        assert_eq!(
+            read[read.len() - 5..],
+            all[5..],
+            "{start} {length}: {damage:?}"
+        );
+    }
+}

@@ -31,6 +31,7 @@ Register-ArgumentCompleter -Native -CommandName 'simtel' -ScriptBlock {
             [CompletionResult]::new('-V', '-V ', [CompletionResultType]::ParameterName, 'Print version')
             [CompletionResult]::new('--version', '--version', [CompletionResultType]::ParameterName, 'Print version')
             [CompletionResult]::new('convert', 'convert', [CompletionResultType]::ParameterValue, 'Convert captures to Parquet, CSV, JSON or Arrow tables')
+            [CompletionResult]::new('schema', 'schema', [CompletionResultType]::ParameterValue, 'Show the tables of a format, and what their columns mean')
             [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Print the completion script of a shell')
             [CompletionResult]::new('man', 'man', [CompletionResultType]::ParameterValue, 'Print a manual page, or write all of them to a folder')
             break
@@ -59,6 +60,20 @@ Register-ArgumentCompleter -Native -CommandName 'simtel' -ScriptBlock {
             [CompletionResult]::new('--lenient', '--lenient', [CompletionResultType]::ParameterName, 'Decode the known beginning of packets that are longer than they should be')
             [CompletionResult]::new('--strict', '--strict', [CompletionResultType]::ParameterName, 'Fail at the first damage or unrecognised datagram')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print a report as JSON on standard output')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print errors only')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print errors only')
+            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Print more about what is read')
+            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Print more about what is read')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('-V', '-V ', [CompletionResultType]::ParameterName, 'Print version')
+            [CompletionResult]::new('--version', '--version', [CompletionResultType]::ParameterName, 'Print version')
+            break
+        }
+        'simtel;schema' {
+            [CompletionResult]::new('--compare', '--compare', [CompletionResultType]::ParameterName, 'Show what changed from one format to another')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colours')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print JSON')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print errors only')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print errors only')
             [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Print more about what is read')

@@ -25,6 +25,9 @@ _simtel() {
             simtel,man)
                 cmd="simtel__subcmd__man"
                 ;;
+            simtel,schema)
+                cmd="simtel__subcmd__schema"
+                ;;
             *)
                 ;;
         esac
@@ -32,7 +35,7 @@ _simtel() {
 
     case "${cmd}" in
         simtel)
-            opts="-q -v -h -V --quiet --verbose --color --help --version convert completions man"
+            opts="-q -v -h -V --quiet --verbose --color --help --version convert schema completions man"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -157,6 +160,28 @@ _simtel() {
                     return 0
                     ;;
                 -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        simtel__subcmd__schema)
+            opts="-q -v -h -V --compare --json --quiet --verbose --color --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --compare)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -28,6 +28,7 @@ set edit:completion:arg-completer[simtel] = {|@words|
             cand -V 'Print version'
             cand --version 'Print version'
             cand convert 'Convert captures to Parquet, CSV, JSON or Arrow tables'
+            cand schema 'Show the tables of a format, and what their columns mean'
             cand completions 'Print the completion script of a shell'
             cand man 'Print a manual page, or write all of them to a folder'
         }
@@ -55,6 +56,19 @@ set edit:completion:arg-completer[simtel] = {|@words|
             cand --lenient 'Decode the known beginning of packets that are longer than they should be'
             cand --strict 'Fail at the first damage or unrecognised datagram'
             cand --json 'Print a report as JSON on standard output'
+            cand -q 'Print errors only'
+            cand --quiet 'Print errors only'
+            cand -v 'Print more about what is read'
+            cand --verbose 'Print more about what is read'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+            cand -V 'Print version'
+            cand --version 'Print version'
+        }
+        &'simtel;schema'= {
+            cand --compare 'Show what changed from one format to another'
+            cand --color 'When to use colours'
+            cand --json 'Print JSON'
             cand -q 'Print errors only'
             cand --quiet 'Print errors only'
             cand -v 'Print more about what is read'

@@ -32,6 +32,7 @@ complete -c simtel -n "__fish_simtel_needs_command" -s v -l verbose -d 'Print mo
 complete -c simtel -n "__fish_simtel_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c simtel -n "__fish_simtel_needs_command" -s V -l version -d 'Print version'
 complete -c simtel -n "__fish_simtel_needs_command" -f -a "convert" -d 'Convert captures to Parquet, CSV, JSON or Arrow tables'
+complete -c simtel -n "__fish_simtel_needs_command" -f -a "schema" -d 'Show the tables of a format, and what their columns mean'
 complete -c simtel -n "__fish_simtel_needs_command" -f -a "completions" -d 'Print the completion script of a shell'
 complete -c simtel -n "__fish_simtel_needs_command" -f -a "man" -d 'Print a manual page, or write all of them to a folder'
 complete -c simtel -n "__fish_simtel_using_subcommand convert" -s o -l output -d 'Folder for the tables; or, for exactly one table, a file or `-` for standard output' -r -F
@@ -67,6 +68,15 @@ complete -c simtel -n "__fish_simtel_using_subcommand convert" -s q -l quiet -d 
 complete -c simtel -n "__fish_simtel_using_subcommand convert" -s v -l verbose -d 'Print more about what is read'
 complete -c simtel -n "__fish_simtel_using_subcommand convert" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c simtel -n "__fish_simtel_using_subcommand convert" -s V -l version -d 'Print version'
+complete -c simtel -n "__fish_simtel_using_subcommand schema" -l compare -d 'Show what changed from one format to another' -r
+complete -c simtel -n "__fish_simtel_using_subcommand schema" -l color -d 'When to use colours' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c simtel -n "__fish_simtel_using_subcommand schema" -l json -d 'Print JSON'
+complete -c simtel -n "__fish_simtel_using_subcommand schema" -s q -l quiet -d 'Print errors only'
+complete -c simtel -n "__fish_simtel_using_subcommand schema" -s v -l verbose -d 'Print more about what is read'
+complete -c simtel -n "__fish_simtel_using_subcommand schema" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c simtel -n "__fish_simtel_using_subcommand schema" -s V -l version -d 'Print version'
 complete -c simtel -n "__fish_simtel_using_subcommand completions" -l color -d 'When to use colours' -r -f -a "auto\t''
 always\t''
 never\t''"

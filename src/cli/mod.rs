@@ -7,6 +7,7 @@ mod convert;
 mod inputs;
 mod man;
 mod messages;
+mod schema;
 mod summary;
 mod values;
 
@@ -37,6 +38,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Convert(convert::Convert),
+    Schema(schema::Schema),
     Completions(completions::Completions),
     Man(man::Man),
 }
@@ -94,6 +96,7 @@ pub fn main() -> ExitCode {
     let messages = Messages::new(&cli.common);
     let result = match cli.command {
         Command::Convert(command) => command.run(&messages),
+        Command::Schema(command) => command.run(),
         Command::Completions(command) => command.run(),
         Command::Man(command) => command.run(),
     };

@@ -75,7 +75,7 @@ pub(super) fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'
         Some(nearest) if nearness(nearest) > 0.75 => {
             format!("there is no {what} {name}; did you mean {nearest}?")
         }
-        _ => format!("there is no {what} {name}; convert without this option to see all"),
+        _ => format!("there is no {what} {name}; `simtel schema` lists all"),
     }
 }
 

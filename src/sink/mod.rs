@@ -473,8 +473,8 @@ fn describe(field: &Arc<::arrow::datatypes::Field>) -> Value {
     Value::Object(column)
 }
 
-/// The name of a column's type in `schema.json`.
-fn type_name(data_type: &DataType) -> &'static str {
+/// The name of a column's type in `schema.json` and for people.
+pub fn type_name(data_type: &DataType) -> &'static str {
     match data_type {
         DataType::UInt8 => "uint8",
         DataType::Int8 => "int8",

@@ -850,3 +850,54 @@ fn an_interrupt_ends_a_live_capture_but_keeps_it() {
     let single = convert(&["-f", "csv"]);
     assert_eq!(place.table("events").rows, single.table("events").rows);
 }
+
+#[test]
+fn schema_describes_formats_tables_and_columns() {
+    let place = Workplace::new();
+    let said = |arguments: &[&str]| {
+        let run = place.succeed(&[&["schema"], arguments].concat());
+        String::from_utf8(run.stdout).expect("text")
+    };
+    assert!(said(&[]).contains("f1_2018"));
+    let table = said(&["f1_2025/car_telemetry"]);
+    assert!(table.lines().any(|line| {
+        line.split_whitespace().collect::<Vec<_>>() == ["speed", "uint16", "km/h"]
+    }));
+    assert!(!table.contains("lap_distance"));
+    let schema: Value = serde_json::from_str(&said(&["f1_2025", "--json"])).expect("JSON");
+    assert_eq!(schema["tables"].as_array().map(Vec::len), Some(23));
+    assert_eq!(schema["enums"]["Weather"]["5"], "storm");
+    assert_eq!(schema["packets"][6]["bytes"], 1_352);
+    for (name, hint) in [
+        ("f1_2031", "there is no format f1_2031; did you mean f1_20"),
+        (
+            "f1_2025/laps",
+            "there is no table laps; did you mean session_history_laps?",
+        ),
+    ] {
+        let run = place.run(&["schema", name]);
+        assert_eq!(run.code, 2);
+        assert!(run.stderr.contains(hint), "{}", run.stderr);
+    }
+}
+
+#[test]
+fn schema_compares_two_formats() {
+    let place = Workplace::new();
+    let run = place.succeed(&["schema", "--compare", "f1_2025", "f1_2026"]);
+    let text = String::from_utf8(run.stdout).expect("text");
+    for line in [
+        "  + CarTelemetry2",
+        "  ~ Motion: 1349 bytes → 1325 bytes",
+        "  + car_telemetry2",
+        "  ~ g_force_lateral: float32 g → int16 g",
+        "  + ers_harvest_limit_per_lap",
+        "  ~ 3: overtake → boost",
+    ] {
+        assert!(text.lines().any(|known| known == line), "{line} in {text}");
+    }
+    let run = place.succeed(&["schema", "--compare", "f1_2025", "f1_2025", "--json"]);
+    let same: Value = serde_json::from_slice(&run.stdout).expect("JSON");
+    assert_eq!(same["columns"], serde_json::json!({}));
+    assert_eq!(same["tables"]["added"], serde_json::json!([]));
+}

@@ -4,7 +4,8 @@ same datagrams, field by field, for every table of one F1 format.
 usage: compare_f1.py YEAR SIMTEL CAPTURE...
 
 Needs pyarrow, and f1-packets of that year for 2022 and later, else
-Telemetry-F1-2021, f1-2020-telemetry or f1-2019-telemetry.
+Telemetry-F1-2021, f1-2020-telemetry or f1-2019-telemetry; for 2018 node, run
+where @racehub-io/f1-telemetry-client is installed.
 """
 
 import ctypes
@@ -85,7 +86,22 @@ HIDDEN = [
 
 
 def decoder(year):
-    """The function that turns a datagram into a ctypes struct."""
+    """The function that turns datagrams into ctypes structs, or into dicts."""
+    if year == 2018:
+        return decode_with_node
+    resolve = ctypes_decoder(year)
+    return lambda payloads: [resolve(payload) for payload in payloads]
+
+
+def decode_with_node(payloads):
+    script = str(Path(__file__).with_name("decode_f1_2018.js"))
+    lines = "\n".join(payload.hex() for payload in payloads)
+    run = subprocess.run(["node", script], input=lines, check=True, capture_output=True, text=True)
+    integer = lambda value: int(value["integer"]) if "integer" in value else value
+    return [json.loads(line, object_hook=integer) for line in run.stdout.splitlines()]
+
+
+def ctypes_decoder(year):
     if year >= 2022:
         from f1.packets import resolve
 
@@ -128,24 +144,34 @@ def plain(value):
 
 
 def fields(record):
+    if isinstance(record, dict):
+        return {snake(name): value for name, value in record.items()}
     names = {name: snake(name) for name, *_ in record._fields_}
     return {SPELLINGS.get(ours, ours): getattr(record, name) for name, ours in names.items()}
 
 
+def is_array(value):
+    return isinstance(value, (ctypes.Array, list))
+
+
+def is_struct(value):
+    return isinstance(value, (ctypes.Structure, ctypes.Union, dict))
+
+
 def is_structs(value):
-    return isinstance(value, ctypes.Array) and isinstance(value[0], ctypes.Structure)
+    return is_array(value) and is_struct(value[0])
 
 
 def flatten(record, prefix=""):
     """The plain fields of a struct; arrays of four are wheels."""
     row = {}
     for name, value in fields(record).items():
-        if isinstance(value, ctypes.Array):
+        if is_array(value):
             if len(value) == 4 and not is_structs(value):
                 row.update({f"{prefix}{name}_{w}": v for w, v in zip(WHEELS, value)})
         elif name in TIME_TRIAL:
             row.update(flatten(value, TIME_TRIAL[name] + "_"))
-        elif not isinstance(value, (ctypes.Structure, ctypes.Union)):
+        elif not is_struct(value):
             row[prefix + ("car_index" if name == "car_idx" and not prefix else name)] = plain(value)
     return row
 
@@ -159,7 +185,8 @@ def expected_rows(packet):
     own = {**header, **flatten(packet)}
     keys = {**header, **({"car_index": own["car_index"]} if "car_index" in own else {})}
     if table == "events":
-        code = bytes(parts["event_string_code"]).decode()
+        code = parts["event_string_code"]
+        code = code if isinstance(code, str) else bytes(code).decode()
         row = {**header, "event_code": code}
         if "event_details" not in parts:
             row.update({name: own[name] for name in EVENTS_2019.get(code, [])})
@@ -215,7 +242,7 @@ def children(table, record, keys):
         if child.startswith(table + "_") and field in parts:
             for number in range(min(parts[count], len(parts[field]))):
                 entry = parts[field][number]
-                row = flatten(entry) if isinstance(entry, ctypes.Structure) else {field: entry}
+                row = flatten(entry) if is_struct(entry) else {field: entry}
                 if "sector1_time_minutes" in row and "sector2_time_minutes" not in row:
                     # f1-packets of 2023 and 2024 gives the minutes of sector 2 the
                     # name of those of sector 1, which cannot be read any more.
@@ -228,7 +255,7 @@ def same(a, b):
     return a == b or (isinstance(a, float) and isinstance(b, float) and math.isnan(a) and math.isnan(b))
 
 
-def compare(resolve, simtel, capture):
+def compare(decode, simtel, capture):
     with tempfile.TemporaryDirectory() as folder:
         command = [simtel, "convert", capture, "-o", folder, "--json", "-q"]
         run = subprocess.run(command, capture_output=True)
@@ -236,13 +263,11 @@ def compare(resolve, simtel, capture):
         report = json.loads(run.stdout)
         # What simtel refuses for its length the other decoders do not check.
         lengths = {refusal["length"] for refusal in report["inputs"][0]["refusals"]}
+        payloads = [payload for payload in datagrams(capture) if len(payload) not in lengths]
+        count = len(payloads)
         expected = {}
-        count = 0
-        for payload in datagrams(capture):
-            if len(payload) in lengths:
-                continue
-            count += 1
-            for table, row in expected_rows(resolve(payload)):
+        for packet in decode(payloads):
+            for table, row in expected_rows(packet):
                 expected.setdefault(table, []).append(row)
         assert report["inputs"][0]["decoded"] == count, (report, count)
         values = 0

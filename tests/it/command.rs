@@ -890,7 +890,7 @@ fn schema_compares_two_formats() {
         "  + CarTelemetry2",
         "  ~ Motion: 1349 bytes → 1325 bytes",
         "  + car_telemetry2",
-        "  ~ g_force_lateral: float32 g → int16 g",
+        "  ~ g_force_lateral: float32 g → int16 g/1000",
         "  + ers_harvest_limit_per_lap",
         "  ~ 3: overtake → boost",
     ] {

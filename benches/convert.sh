@@ -14,21 +14,29 @@ trap 'rm -rf "$scratch"' EXIT
 target/release/examples/make_samples "$size" "$scratch/race.pcap"
 bytes=$(stat -c %s "$scratch/race.pcap")
 
+convert() {
+    rm -rf "$scratch/out"
+    target/release/simtel convert "$scratch/race.pcap" -o "$scratch/out" -q "$@"
+}
+
 measure() {
     local name=$1
     shift
-    local times=() peak=0
-    for _ in $(seq "$runs"); do
-        rm -rf "$scratch/out"
-        local start end
-        start=$(date +%s%N)
-        target/release/simtel convert "$scratch/race.pcap" -o "$scratch/out" -q "$@" &
-        local pid=$! memory
-        while memory=$(awk '/RssAnon/ {print $2}' "/proc/$pid/status" 2>/dev/null) && [ -n "$memory" ]; do
-            [ "$memory" -gt "$peak" ] && peak=$memory
-            sleep 0.02
+    # One run for the memory, since looking at it costs time.
+    local peak=0 memory
+    convert "$@" &
+    while memory=$(cat "/proc/$!/task/$!/children" 2>/dev/null) && kill -0 $! 2>/dev/null; do
+        for process in $memory; do
+            memory=$(awk '/RssAnon/ {print $2}' "/proc/$process/status" 2>/dev/null || true)
+            [ "${memory:-0}" -gt "$peak" ] && peak=$memory
         done
-        wait "$pid"
+        sleep 0.05
+    done
+    wait $!
+    local times=() start end
+    for _ in $(seq "$runs"); do
+        start=$(date +%s%N)
+        convert "$@"
         end=$(date +%s%N)
         times+=($(((end - start) / 1000000)))
     done

@@ -73,7 +73,7 @@ fn with_examples(page: &[u8]) -> String {
         .unwrap_or((examples, ""));
     let mut text = before.to_string();
     for (title, lines) in [("EXAMPLES", examples), ("EXIT STATUS", status)] {
-        let lines = lines.trim_start_matches(".PP\n").trim();
+        let lines = lines.trim_start_matches(".PP\n").trim_matches('\n');
         let lines = lines.strip_prefix("Examples:\n").unwrap_or(lines);
         if !lines.is_empty() {
             text += &format!(".SH \"{title}\"\n.nf\n{lines}\n.fi\n");

@@ -19,7 +19,11 @@ fn convert(arguments: &[&str]) -> Workplace {
 
 /// The payloads of the sample.
 fn sample_payloads() -> Vec<Vec<u8>> {
-    let stream = std::io::Cursor::new(SAMPLE.to_vec());
+    payloads_of(SAMPLE.to_vec())
+}
+
+fn payloads_of(capture: Vec<u8>) -> Vec<Vec<u8>> {
+    let stream = std::io::Cursor::new(capture);
     let capture = simtel::capture::Capture::from_reader("sample", Box::new(stream), None);
     let mut capture = capture.expect("a capture");
     let mut payloads = Vec::new();
@@ -900,4 +904,53 @@ fn schema_compares_two_formats() {
     let same: Value = serde_json::from_slice(&run.stdout).expect("JSON");
     assert_eq!(same["columns"], serde_json::json!({}));
     assert_eq!(same["tables"]["added"], serde_json::json!([]));
+}
+
+#[test]
+fn formats_mixed_in_one_capture_are_told_apart() {
+    let place = Workplace::new();
+    let samples: Vec<(String, Vec<Vec<u8>>)> = (2018..=2026)
+        .map(|year| {
+            let path = crate::support::project_path(&format!("samples/f1_{year}.pcap"));
+            let bytes = std::fs::read(path).expect("a sample");
+            (format!("f1_{year}"), payloads_of(bytes))
+        })
+        .collect();
+    // One datagram of each year in turn.
+    let longest = samples.iter().map(|(_, payloads)| payloads.len()).max();
+    let mixed: Vec<Vec<u8>> = (0..longest.unwrap_or(0))
+        .flat_map(|turn| {
+            samples
+                .iter()
+                .filter_map(move |(_, payloads)| payloads.get(turn))
+        })
+        .cloned()
+        .collect();
+    place.write("mixed.pcap", pcap_of(&mixed));
+    let run = place.succeed(&["convert", "mixed.pcap", "-o", "out", "-f", "csv", "--json"]);
+    let report: Value = serde_json::from_slice(&run.stdout).expect("a report");
+    assert_eq!(report["inputs"][0]["decoded"], mixed.len());
+    let files = place.files("out");
+    for (format, _) in &samples {
+        let sample = crate::support::project_path(&format!("samples/{format}.pcap"));
+        let alone = Workplace::new();
+        alone.succeed(&[
+            "convert",
+            &sample.display().to_string(),
+            "-o",
+            "out",
+            "-f",
+            "csv",
+        ]);
+        for (name, bytes) in alone.files("out") {
+            if name.ends_with(".csv") {
+                let (mixed, alone) = (Table::parse(&files[&name]), Table::parse(&bytes));
+                // The times of the captures differ.
+                let rest = |table: &Table| -> Vec<Vec<String>> {
+                    table.rows.iter().map(|row| row[1..].to_vec()).collect()
+                };
+                assert!(rest(&mixed) == rest(&alone), "{name}");
+            }
+        }
+    }
 }

@@ -29,17 +29,9 @@ struct Read {
 
 /// Reads a capture from a file and again as a stream; both must agree.
 ///
-/// With SIMTEL_KEEP_CAPTURES set to a folder the capture is also left there,
-/// for other tools to read.
+/// With SIMTEL_KEEP_CAPTURES set to a folder, captures without damage are also
+/// left there, for other tools to read.
 fn read(bytes: &[u8]) -> Read {
-    if let Ok(folder) = std::env::var("SIMTEL_KEEP_CAPTURES") {
-        static NUMBER: AtomicUsize = AtomicUsize::new(0);
-        let test = std::thread::current();
-        let test = test.name().unwrap_or("test").replace("::", "-");
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let path = Path::new(&folder).join(format!("{test}-{number}"));
-        std::fs::write(path, bytes).expect("the folder to keep captures in");
-    }
     let place = Workplace::new();
     place.write("capture", bytes);
     let mapped = drain(Capture::open(&place.path("capture")).expect("a capture"));
@@ -49,6 +41,16 @@ fn read(bytes: &[u8]) -> Read {
     assert_eq!(mapped.seen, streamed.seen);
     assert_eq!(mapped.counts, streamed.counts);
     assert_eq!(mapped.damage, streamed.damage);
+    if mapped.damage.is_empty()
+        && let Ok(folder) = std::env::var("SIMTEL_KEEP_CAPTURES")
+    {
+        static NUMBER: AtomicUsize = AtomicUsize::new(0);
+        let test = std::thread::current();
+        let test = test.name().unwrap_or("test").replace("::", "-");
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let path = Path::new(&folder).join(format!("{test}-{number}"));
+        std::fs::write(path, bytes).expect("the folder to keep captures in");
+    }
     mapped
 }
 

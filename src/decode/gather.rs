@@ -129,10 +129,7 @@ impl Grid {
     fn offsets(&self, field: &Strided) -> Vec<usize> {
         self.cells
             .iter()
-            .map(|cell| {
-                let steps = cell.iter().zip(&field.strides);
-                field.offset + steps.map(|(entry, stride)| entry * stride).sum::<usize>()
-            })
+            .map(|cell| field.place(cell).offset)
             .collect()
     }
 }
@@ -210,12 +207,7 @@ fn select(plan: &TablePlan, grid: &Grid, segment: &Segment) -> Selected {
 
 /// A count beside an array, for the entries that surround it.
 fn read_strided(record: &[u8], field: &Strided, cell: &[usize]) -> i64 {
-    let steps = cell.iter().zip(&field.strides);
-    let offset = field.offset + steps.map(|(entry, stride)| entry * stride).sum::<usize>();
-    record
-        .get(offset..)
-        .and_then(|bytes| field.scalar.read_integer(bytes))
-        .unwrap_or(0)
+    field.place(cell).read(record).unwrap_or(0)
 }
 
 /// A few records of one segment.
@@ -370,10 +362,10 @@ impl<'a> Builder<'a> {
         };
         let from = match &column.source {
             Source::CaptureTime => Origin::CaptureTime,
-            Source::Field(field) if field.strides.iter().all(|stride| *stride == 0) => {
-                Origin::Record(field.offset)
-            }
-            Source::Field(field) => Origin::Cells(grid.offsets(field)),
+            Source::Field(field) => match field.only_place() {
+                Some(place) => Origin::Record(place.offset),
+                None => Origin::Cells(grid.offsets(field)),
+            },
             Source::Index { axis, start } => Origin::Index {
                 entries: grid.cells.iter().map(|cell| cell[*axis] as u32).collect(),
                 start: start.as_ref(),

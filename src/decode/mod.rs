@@ -400,13 +400,9 @@ impl<'a> Converter<'a> {
         else {
             return;
         };
-        let stride = rule.field.strides.first().copied().unwrap_or(0);
         let mut mask = 0;
         for car in 0..rule.length.min(64) {
-            let place = Place {
-                offset: rule.field.offset + car * stride,
-                scalar: rule.field.scalar,
-            };
+            let place = rule.field.place(&[car]);
             if place.read(payload).is_some_and(|value| value >= rule.from) {
                 mask |= 1_u64 << car;
             }
@@ -518,12 +514,12 @@ fn records_per_batch(packet: &Packet, plans: &[Arc<TablePlan>], most_rows: usize
 /// If no format has them; says which ones there are.
 pub fn check_partition(formats: &Formats, names: &[String]) -> anyhow::Result<()> {
     for name in names {
-        let mut checks = formats
-            .layouts()
-            .iter()
-            .map(|layout| partition_column(layout, name).map(drop));
-        let last = checks.try_fold(None, |_, check| check.err().map(Some));
-        if let Some(Some(error)) = last {
+        let checks = formats.layouts().iter();
+        let errors: Option<Vec<_>> = checks
+            .map(|layout| partition_column(layout, name).err())
+            .collect();
+        // One format that can is enough: the others may not turn up.
+        if let Some(error) = errors.and_then(|mut errors| errors.pop()) {
             return Err(error);
         }
     }
@@ -539,16 +535,8 @@ fn partition_column(layout: &Layout, name: &str) -> anyhow::Result<PartitionColu
         let columns = table.columns.iter();
         columns
             .filter_map(|column| match &column.source {
-                Source::Field(field)
-                    if column.role == Role::Key
-                        && field.scalar.is_integer()
-                        && field.strides.iter().all(|stride| *stride == 0) =>
-                {
-                    let place = Place {
-                        offset: field.offset,
-                        scalar: field.scalar,
-                    };
-                    Some((column.name.clone(), place))
+                Source::Field(field) if column.role == Role::Key && field.scalar.is_integer() => {
+                    Some((column.name.clone(), field.only_place()?))
                 }
                 _ => None,
             })

@@ -297,10 +297,7 @@ fn car_filter(layout: &Layout, table: &Table) -> Option<CarFilter> {
         .iter()
         .find_map(|column| match &column.source {
             Source::Field(field) if column.name == index => Some(CarFilter::Record {
-                car: Place {
-                    offset: field.offset,
-                    scalar: field.scalar,
-                },
+                car: field.place(&[]),
                 player,
             }),
             _ => None,

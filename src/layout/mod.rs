@@ -235,6 +235,23 @@ pub struct Strided {
     pub scalar: Scalar,
 }
 
+impl Strided {
+    /// Where the value lies for the entries with these numbers, one an axis.
+    pub fn place(&self, entries: &[usize]) -> Place {
+        let steps = entries.iter().zip(&self.strides);
+        Place {
+            offset: self.offset + steps.map(|(entry, stride)| entry * stride).sum::<usize>(),
+            scalar: self.scalar,
+        }
+    }
+
+    /// Its place if that is the same for all entries.
+    pub fn only_place(&self) -> Option<Place> {
+        let constant = self.strides.iter().all(|stride| *stride == 0);
+        constant.then(|| self.place(&[]))
+    }
+}
+
 /// One column of a table.
 #[derive(Debug, Clone)]
 pub struct Column {

@@ -48,11 +48,14 @@ Register-ArgumentCompleter -Native -CommandName 'simtel' -ScriptBlock {
             [CompletionResult]::new('--cars', '--cars', [CompletionResultType]::ParameterName, 'Whose rows to write in tables with a row a car')
             [CompletionResult]::new('--from', '--from', [CompletionResultType]::ParameterName, 'Start here: an offset from each capture''s first packet such as 1m30s, or a moment such as 2026-05-24T12:00:00Z')
             [CompletionResult]::new('--until', '--until', [CompletionResultType]::ParameterName, 'Stop before this time, given like --from')
+            [CompletionResult]::new('--layout', '--layout', [CompletionResultType]::ParameterName, 'A layout file of your own, for a game that simtel does not know; may be given several times')
+            [CompletionResult]::new('--game', '--game', [CompletionResultType]::ParameterName, 'Expect only these games, with * and ?: fm7, fm2023, fh4, fh5, fh6, or a format such as f1_2025')
             [CompletionResult]::new('--compression', '--compression', [CompletionResultType]::ParameterName, 'Compression: zstd, gzip, snappy, lz4 or none, with a level as in zstd:9 [default: zstd:3 for parquet, else none]')
             [CompletionResult]::new('--encoding', '--encoding', [CompletionResultType]::ParameterName, 'Parquet encodings: the smallest files, or files for old readers')
             [CompletionResult]::new('--partition-by', '--partition-by', [CompletionResultType]::ParameterName, 'Make a folder for each value of these key columns (Hive layout), such as session_uid or capture')
             [CompletionResult]::new('--threads', '--threads', [CompletionResultType]::ParameterName, 'Worker threads [default: as many as there are cores]')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colours')
+            [CompletionResult]::new('--driving-only', '--driving-only', [CompletionResultType]::ParameterName, 'Leave out what was sent while no car was driven: menus and pauses (Forza)')
             [CompletionResult]::new('--labels', '--labels', [CompletionResultType]::ParameterName, 'Add a column with the name beside each column of ids')
             [CompletionResult]::new('--force', '--force', [CompletionResultType]::ParameterName, 'Replace files that exist')
             [CompletionResult]::new('--skip-existing', '--skip-existing', [CompletionResultType]::ParameterName, 'Leave tables alone whose files exist')
@@ -72,6 +75,8 @@ Register-ArgumentCompleter -Native -CommandName 'simtel' -ScriptBlock {
         }
         'simtel;schema' {
             [CompletionResult]::new('--compare', '--compare', [CompletionResultType]::ParameterName, 'Show what changed from one format to another')
+            [CompletionResult]::new('--layout', '--layout', [CompletionResultType]::ParameterName, 'A layout file of your own, for a game that simtel does not know; may be given several times')
+            [CompletionResult]::new('--game', '--game', [CompletionResultType]::ParameterName, 'Expect only these games, with * and ?: fm7, fm2023, fh4, fh5, fh6, or a format such as f1_2025')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colours')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print JSON')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print errors only')

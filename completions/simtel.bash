@@ -71,7 +71,7 @@ _simtel() {
             return 0
             ;;
         simtel__subcmd__convert)
-            opts="-o -f -t -c -q -v -h -V --output --format --tables --columns --cars --from --until --labels --compression --encoding --partition-by --threads --force --skip-existing --keep-empty --lenient --strict --json --quiet --verbose --color --help --version"
+            opts="-o -f -t -c -q -v -h -V --output --format --tables --columns --cars --from --until --driving-only --labels --layout --game --compression --encoding --partition-by --threads --force --skip-existing --keep-empty --lenient --strict --json --quiet --verbose --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -118,6 +118,14 @@ _simtel() {
                     return 0
                     ;;
                 --until)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --layout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --game)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -175,13 +183,21 @@ _simtel() {
             return 0
             ;;
         simtel__subcmd__schema)
-            opts="-q -v -h -V --compare --json --quiet --verbose --color --help --version"
+            opts="-q -v -h -V --compare --layout --game --json --quiet --verbose --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --compare)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --layout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --game)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

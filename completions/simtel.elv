@@ -44,11 +44,14 @@ set edit:completion:arg-completer[simtel] = {|@words|
             cand --cars 'Whose rows to write in tables with a row a car'
             cand --from 'Start here: an offset from each capture''s first packet such as 1m30s, or a moment such as 2026-05-24T12:00:00Z'
             cand --until 'Stop before this time, given like --from'
+            cand --layout 'A layout file of your own, for a game that simtel does not know; may be given several times'
+            cand --game 'Expect only these games, with * and ?: fm7, fm2023, fh4, fh5, fh6, or a format such as f1_2025'
             cand --compression 'Compression: zstd, gzip, snappy, lz4 or none, with a level as in zstd:9 [default: zstd:3 for parquet, else none]'
             cand --encoding 'Parquet encodings: the smallest files, or files for old readers'
             cand --partition-by 'Make a folder for each value of these key columns (Hive layout), such as session_uid or capture'
             cand --threads 'Worker threads [default: as many as there are cores]'
             cand --color 'When to use colours'
+            cand --driving-only 'Leave out what was sent while no car was driven: menus and pauses (Forza)'
             cand --labels 'Add a column with the name beside each column of ids'
             cand --force 'Replace files that exist'
             cand --skip-existing 'Leave tables alone whose files exist'
@@ -67,6 +70,8 @@ set edit:completion:arg-completer[simtel] = {|@words|
         }
         &'simtel;schema'= {
             cand --compare 'Show what changed from one format to another'
+            cand --layout 'A layout file of your own, for a game that simtel does not know; may be given several times'
+            cand --game 'Expect only these games, with * and ?: fm7, fm2023, fh4, fh5, fh6, or a format such as f1_2025'
             cand --color 'When to use colours'
             cand --json 'Print JSON'
             cand -q 'Print errors only'

@@ -49,6 +49,8 @@ player\t'The player\'s own'
 active\t'Those that take part in the session'"
 complete -c simtel -n "__fish_simtel_using_subcommand convert" -l from -d 'Start here: an offset from each capture\'s first packet such as 1m30s, or a moment such as 2026-05-24T12:00:00Z' -r
 complete -c simtel -n "__fish_simtel_using_subcommand convert" -l until -d 'Stop before this time, given like --from' -r
+complete -c simtel -n "__fish_simtel_using_subcommand convert" -l layout -d 'A layout file of your own, for a game that simtel does not know; may be given several times' -r -F
+complete -c simtel -n "__fish_simtel_using_subcommand convert" -l game -d 'Expect only these games, with * and ?: fm7, fm2023, fh4, fh5, fh6, or a format such as f1_2025' -r
 complete -c simtel -n "__fish_simtel_using_subcommand convert" -l compression -d 'Compression: zstd, gzip, snappy, lz4 or none, with a level as in zstd:9 [default: zstd:3 for parquet, else none]' -r
 complete -c simtel -n "__fish_simtel_using_subcommand convert" -l encoding -d 'Parquet encodings: the smallest files, or files for old readers' -r -f -a "compact\t''
 portable\t''"
@@ -57,6 +59,7 @@ complete -c simtel -n "__fish_simtel_using_subcommand convert" -l threads -d 'Wo
 complete -c simtel -n "__fish_simtel_using_subcommand convert" -l color -d 'When to use colours' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c simtel -n "__fish_simtel_using_subcommand convert" -l driving-only -d 'Leave out what was sent while no car was driven: menus and pauses (Forza)'
 complete -c simtel -n "__fish_simtel_using_subcommand convert" -l labels -d 'Add a column with the name beside each column of ids'
 complete -c simtel -n "__fish_simtel_using_subcommand convert" -l force -d 'Replace files that exist'
 complete -c simtel -n "__fish_simtel_using_subcommand convert" -l skip-existing -d 'Leave tables alone whose files exist'
@@ -69,6 +72,8 @@ complete -c simtel -n "__fish_simtel_using_subcommand convert" -s v -l verbose -
 complete -c simtel -n "__fish_simtel_using_subcommand convert" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c simtel -n "__fish_simtel_using_subcommand convert" -s V -l version -d 'Print version'
 complete -c simtel -n "__fish_simtel_using_subcommand schema" -l compare -d 'Show what changed from one format to another' -r
+complete -c simtel -n "__fish_simtel_using_subcommand schema" -l layout -d 'A layout file of your own, for a game that simtel does not know; may be given several times' -r -F
+complete -c simtel -n "__fish_simtel_using_subcommand schema" -l game -d 'Expect only these games, with * and ?: fm7, fm2023, fh4, fh5, fh6, or a format such as f1_2025' -r
 complete -c simtel -n "__fish_simtel_using_subcommand schema" -l color -d 'When to use colours' -r -f -a "auto\t''
 always\t''
 never\t''"

@@ -16,6 +16,19 @@ const START: Duration = Duration::from_secs(1_751_810_400);
 
 type Error = Box<dyn std::error::Error>;
 
+/// From whom to which port datagrams go.
+pub struct Route {
+    host: u8,
+    port: u16,
+}
+
+impl Route {
+    /// From the host of this number in the network to the one that captures.
+    pub fn to_port(host: u8, port: u16) -> Route {
+        Route { host, port }
+    }
+}
+
 pub struct CaptureWriter {
     writer: PcapWriter<BufWriter<File>>,
     written: u64,
@@ -37,10 +50,10 @@ impl CaptureWriter {
     }
 
     /// Adds a datagram `time` after the start.
-    pub fn write(&mut self, time: Duration, payload: &[u8]) -> Result<(), Error> {
-        let builder = PacketBuilder::ethernet2([2, 0, 0, 0, 0, 10], [2, 0, 0, 0, 0, 20])
-            .ipv4([192, 168, 1, 10], [192, 168, 1, 20], 64)
-            .udp(54_321, 20_777);
+    pub fn write_to(&mut self, route: &Route, time: Duration, payload: &[u8]) -> Result<(), Error> {
+        let builder = PacketBuilder::ethernet2([2, 0, 0, 0, 0, route.host], [2, 0, 0, 0, 0, 20])
+            .ipv4([192, 168, 1, route.host], [192, 168, 1, 20], 64)
+            .udp(54_321, route.port);
         let mut frame = Vec::with_capacity(builder.size(payload.len()));
         builder.write(&mut frame, payload)?;
         self.written += frame.len() as u64 + 16;

@@ -10,7 +10,7 @@ use std::time::Duration;
 use simtel::formats::Formats;
 use simtel::layout::Layout;
 
-use super::capture::CaptureWriter;
+use super::capture::{CaptureWriter, Route};
 use super::packet::Packet;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
@@ -67,6 +67,7 @@ struct Game<'a> {
     layout: Arc<Layout>,
     packets: BTreeMap<&'static str, Packet>,
     out: &'a mut CaptureWriter,
+    route: Route,
     clock: Clock,
     year: u16,
     /// Time since the capture began.
@@ -136,6 +137,7 @@ impl<'a> Game<'a> {
             year,
             packets: BTreeMap::new(),
             out,
+            route: Route::to_port(10, 20_777),
             clock: Clock {
                 session: 0,
                 time: 0.0,
@@ -189,7 +191,8 @@ impl<'a> Game<'a> {
         packet.set("secondaryPlayerCarIndex", 0, 255_u8);
         // Packets of one frame leave some ten microseconds apart.
         self.now += Duration::from_nanos(12_345);
-        self.out.write(self.now, &self.packets[name].bytes)
+        self.out
+            .write_to(&self.route, self.now, &self.packets[name].bytes)
     }
 
     fn event(&mut self, code: &'static str, details: &[(&str, f64)]) -> Result<()> {

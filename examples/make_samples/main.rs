@@ -11,6 +11,7 @@
 
 mod capture;
 mod f1;
+mod outgauge;
 mod packet;
 
 use std::path::Path;
@@ -40,6 +41,9 @@ pub fn write_samples(folder: &Path) -> Result<(), Box<dyn std::error::Error>> {
         f1::weekend(&mut writer, year)?;
         writer.finish()?;
     }
+    let mut writer = CaptureWriter::create(&folder.join("outgauge.pcap"))?;
+    outgauge::drive(&mut writer)?;
+    writer.finish()?;
     Ok(())
 }
 

@@ -12,7 +12,7 @@ pub struct Packet {
     /// The places of each field, all entries of its arrays in order.
     fields: HashMap<String, Vec<Place>>,
     /// Whether a field that is not there is a mistake of the generator.
-    strict: bool,
+    pub strict: bool,
 }
 
 /// A number as it goes into a field of any type.
@@ -71,7 +71,7 @@ impl Packet {
             for (entry, place) in places.iter().enumerate() {
                 let value = match scalar {
                     Scalar::U8 | Scalar::I8 => Number::from((number + entry) % 4),
-                    Scalar::F32 | Scalar::F64 => {
+                    Scalar::F32 | Scalar::F64 | Scalar::FlagOrF32 => {
                         Number::from(number as f64 + entry as f64 * 0.015_625)
                     }
                     _ => Number::from(number * 16 + entry % 16),
@@ -137,10 +137,11 @@ impl Packet {
             Number::Integer(value) => value as f64,
             Number::Float(value) => value,
         };
-        let bytes = match place.scalar {
-            Scalar::F32 => (float as f32).to_le_bytes().to_vec(),
-            Scalar::F64 => float.to_le_bytes().to_vec(),
-            scalar if scalar.is_integer() => integer.to_le_bytes()[..scalar.size()].to_vec(),
+        let bytes = match (place.scalar, value) {
+            (Scalar::FlagOrF32, Number::Integer(flag)) => flag.to_le_bytes()[..4].to_vec(),
+            (Scalar::F32 | Scalar::FlagOrF32, _) => (float as f32).to_le_bytes().to_vec(),
+            (Scalar::F64, _) => float.to_le_bytes().to_vec(),
+            (scalar, _) if scalar.is_integer() => integer.to_le_bytes()[..scalar.size()].to_vec(),
             // Texts and raw bytes are set as text.
             _ => return,
         };

@@ -8,6 +8,7 @@ use anyhow::{anyhow, bail};
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 
+use super::formats::FormatOptions;
 use super::messages::Messages;
 use super::summary::Summary;
 use super::{EXIT_STATUS, Outcome, UsageError, inputs, values};
@@ -61,9 +62,14 @@ pub(super) struct Convert {
     /// Stop before this time, given like --from
     #[arg(long, value_name = "TIME", value_parser = values::time_bound)]
     until: Option<TimeBound>,
+    /// Leave out what was sent while no car was driven: menus and pauses (Forza)
+    #[arg(long)]
+    driving_only: bool,
     /// Add a column with the name beside each column of ids
     #[arg(long)]
     labels: bool,
+    #[command(flatten)]
+    formats: FormatOptions,
     /// Compression: zstd, gzip, snappy, lz4 or none, with a level as in zstd:9
     /// [default: zstd:3 for parquet, else none]
     #[arg(long, value_name = "NAME", value_parser = values::compression)]
@@ -144,7 +150,7 @@ enum EncodingName {
 impl Convert {
     pub(super) fn run(self, messages: &Messages) -> anyhow::Result<Outcome> {
         let started = Instant::now();
-        let formats = Formats::built_in();
+        let formats = self.formats.formats()?;
         let selection = self.selection(&formats)?;
         decode::check_partition(&formats, &self.partition_by)
             .map_err(|error| UsageError(error.to_string()))?;
@@ -155,7 +161,7 @@ impl Convert {
         check_single_table(&sink_options.destination, &selection, &formats)?;
         let outputs = Outputs::new(sink_options);
         let options = Options {
-            formats,
+            formats: formats.clone(),
             selection,
             time: TimeRange {
                 from: self.from,
@@ -167,6 +173,7 @@ impl Convert {
             partition_by: self.partition_by.clone(),
             keep_empty: self.keep_empty,
             lenient: self.lenient,
+            driving_only: self.driving_only,
             strict: self.strict,
         };
 
@@ -205,6 +212,7 @@ impl Convert {
         bar.finish_and_clear();
 
         let outcome = Summary {
+            formats: &formats,
             report: &report,
             written: &written,
             elapsed: started.elapsed(),
@@ -259,7 +267,7 @@ impl Convert {
         let tables = || formats.layouts().iter().flat_map(|layout| &layout.tables);
         for pattern in &selection.columns.included {
             let mut columns = tables().flat_map(|table| &table.columns);
-            if !columns.any(|column| pattern.matches(&column.name)) {
+            if !columns.any(|column| decode::names(pattern, column)) {
                 let columns = tables().flat_map(|table| &table.columns);
                 let names = columns.map(|column| column.name.as_str());
                 return Err(UsageError(values::unknown("column", pattern.as_str(), names)).into());

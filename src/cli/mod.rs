@@ -4,6 +4,7 @@
 
 mod completions;
 mod convert;
+mod formats;
 mod inputs;
 mod man;
 mod messages;
@@ -16,6 +17,7 @@ use std::process::ExitCode;
 
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
+use crate::sink::OnlyOneTable;
 use messages::Messages;
 
 /// Turn captures of sim-racing telemetry into tidy tables.
@@ -106,7 +108,7 @@ pub fn main() -> ExitCode {
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             messages.error(&error);
-            match error.is::<UsageError>() {
+            match error.is::<UsageError>() || error.is::<OnlyOneTable>() {
                 true => ExitCode::from(2),
                 false => ExitCode::FAILURE,
             }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use clap::Args;
 use serde_json::{Value, json};
 
+use super::formats::FormatOptions;
 use super::{Outcome, UsageError, values};
 use crate::decode::{Selection, TablePlan};
 use crate::formats::Formats;
@@ -28,6 +29,8 @@ pub(super) struct Schema {
     /// Show what changed from one format to another
     #[arg(long, num_args = 2, value_names = ["OLD", "NEW"], conflicts_with = "name")]
     compare: Option<Vec<String>>,
+    #[command(flatten)]
+    formats: FormatOptions,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -41,7 +44,7 @@ const EXAMPLES: &str = "Examples:
 
 impl Schema {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
-        let formats = Formats::built_in();
+        let formats = self.formats.formats()?;
         let text = match (&self.compare, &self.name) {
             (Some(names), _) => {
                 let old = format(&formats, &names[0])?;
@@ -107,6 +110,11 @@ fn pretty(value: &Value) -> anyhow::Result<String> {
 
 fn list(formats: &Formats) -> String {
     let mut text = String::new();
+    let width = |of: fn(&Layout) -> &str| {
+        let layouts = formats.layouts().iter();
+        layouts.map(|layout| of(layout).len()).max().unwrap_or(0)
+    };
+    let (names, titles) = (width(|layout| &layout.name), width(|layout| &layout.title));
     for layout in formats.layouts() {
         let tables: Vec<&str> = layout
             .tables
@@ -115,7 +123,7 @@ fn list(formats: &Formats) -> String {
             .collect();
         let _ = writeln!(
             text,
-            "{:<10} {:<8} {}",
+            "{:<names$} {:<titles$} {}",
             layout.name,
             layout.title,
             tables.join(" ")
@@ -191,7 +199,13 @@ fn layout_json(layout: &Arc<Layout>, only: Option<&str>) -> Value {
         .map(|names| {
             (
                 names.name.clone(),
-                json!(values_of(names).into_iter().collect::<BTreeMap<_, _>>()),
+                match &names.kind {
+                    EnumKind::ByGame(_) => by_game(layout, names)
+                        .into_iter()
+                        .map(|(game, values)| (game, json!(to_map(values))))
+                        .collect(),
+                    _ => json!(to_map(values_of(layout, names))),
+                },
             )
         })
         .collect();
@@ -199,22 +213,54 @@ fn layout_json(layout: &Arc<Layout>, only: Option<&str>) -> Value {
         "schema_version": 1,
         "format": layout.name,
         "game": layout.title,
+        "games": layout.games.iter().map(|game| json!({
+            "game": game.id,
+            "title": game.title,
+        })).collect::<Vec<_>>(),
         "packets": layout.packets.iter().map(|packet| json!({
             "packet": packet.name,
             "id": packet.id,
             "bytes": packet.size,
+            "shorter": packet.shorter,
         })).collect::<Vec<_>>(),
         "tables": tables,
         "enums": enums,
     })
 }
 
+fn to_map(values: Vec<(String, String)>) -> BTreeMap<String, String> {
+    values.into_iter().collect()
+}
+
+/// Values and their names in each game of the format.
+fn by_game(layout: &Layout, names: &Enum) -> Vec<(String, Vec<(String, String)>)> {
+    let EnumKind::ByGame(variants) = &names.kind else {
+        return Vec::new();
+    };
+    let games = layout.games.iter().enumerate();
+    games
+        .map(|(position, game)| {
+            let own = variants.iter().filter(|(set, _)| set.contains(position));
+            let values = own.flat_map(|(_, values)| values.iter().map(as_text));
+            (game.id.clone(), values.collect())
+        })
+        .collect()
+}
+
+fn as_text((value, name): &(i64, String)) -> (String, String) {
+    (value.to_string(), name.clone())
+}
+
 /// Values and their names, as text.
-fn values_of(names: &Enum) -> Vec<(String, String)> {
+fn values_of(layout: &Layout, names: &Enum) -> Vec<(String, String)> {
     match &names.kind {
-        EnumKind::Values(values) => values
-            .iter()
-            .map(|(value, name)| (value.to_string(), name.clone()))
+        EnumKind::Values(values) => values.iter().map(as_text).collect(),
+        EnumKind::ByGame(_) => by_game(layout, names)
+            .into_iter()
+            .flat_map(|(game, values)| {
+                let of_game = move |(value, name)| (format!("{value} ({game})"), name);
+                values.into_iter().map(of_game)
+            })
             .collect(),
         EnumKind::Flags(bits) => bits
             .iter()
@@ -326,7 +372,7 @@ impl Changes {
         let mut enums = Vec::new();
         for was in &old.enums {
             if let Some(is) = new.enums.iter().find(|is| is.name == was.name) {
-                let difference = Difference::between(&values_of(was), &values_of(is));
+                let difference = Difference::between(&values_of(old, was), &values_of(new, is));
                 enums.push((was.name.clone(), difference));
             }
         }

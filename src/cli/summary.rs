@@ -17,6 +17,7 @@ const FLAWS_SHOWN: usize = 8;
 
 /// What a conversion came to.
 pub(super) struct Summary<'a> {
+    pub formats: &'a Formats,
     pub report: &'a Report,
     pub written: &'a Written,
     pub elapsed: Duration,
@@ -51,13 +52,19 @@ impl Summary<'_> {
             .map(|capture| capture.counts.datagrams)
             .sum();
         let out_of_range: u64 = captures.iter().map(|capture| capture.out_of_range).sum();
-        let known: Vec<String> = Formats::built_in()
+        let not_driving: u64 = captures.iter().map(|capture| capture.not_driving).sum();
+        let known: Vec<String> = self
+            .formats
             .layouts()
             .iter()
             .map(|layout| format!("{} ({})", layout.title, layout.name))
             .collect();
         let seen = match (datagrams, out_of_range) {
             (0, _) => "there is no UDP datagram".to_string(),
+            _ if not_driving > 0 => format!(
+                "no car is driven in the {} datagrams of known games (--driving-only)",
+                values::count(not_driving)
+            ),
             (_, 0) => format!(
                 "none of {} UDP datagrams is known",
                 values::count(datagrams)
@@ -69,7 +76,7 @@ impl Summary<'_> {
             ),
         };
         format!(
-            "no telemetry was found: {seen}. This version knows {}",
+            "no telemetry was found: {seen}. Expected were {}; --layout describes another game",
             known.join(", ")
         )
     }
@@ -84,6 +91,19 @@ impl Summary<'_> {
                     values::count(seen.datagrams),
                     values::bytes(seen.bytes)
                 ));
+            }
+        }
+        for capture in &report.captures {
+            for stream in &capture.streams {
+                let titles: Vec<&str> = stream.games().map(|(_, title)| title.as_str()).collect();
+                if let (false, Some(sender)) = (titles.is_empty(), stream.sender) {
+                    messages.detail(format_args!(
+                        "{}: {} from {sender}: {}",
+                        capture.name,
+                        stream.format,
+                        titles.join(" or ")
+                    ));
+                }
             }
         }
         for (format, title) in &report.formats {
@@ -201,6 +221,19 @@ fn capture_json(capture: &CaptureReport) -> Value {
         "decoded": capture.decoded_datagrams(),
         "refused": capture.refused_datagrams,
         "out_of_range": capture.out_of_range,
+        "not_driving": capture.not_driving,
+        "streams": capture.streams.iter().map(|stream| {
+            let (contradictions, checked) = stream.contradictions();
+            json!({
+                "format": stream.format,
+                "sender": stream.sender.map(|sender| sender.to_string()),
+                "datagrams": stream.datagrams,
+                "games": stream.games().map(|(id, _)| id).collect::<Vec<_>>(),
+                "checked": checked,
+                "contradictions": contradictions,
+                "doubtful": stream.is_doubtful(),
+            })
+        }).collect::<Vec<_>>(),
         "cut": counts.cut,
         "malformed": counts.malformed,
         "incomplete": counts.incomplete,

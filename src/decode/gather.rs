@@ -17,7 +17,7 @@ use arrow::error::ArrowError;
 
 use super::plan::{CarFilter, Cars, Names, Output, TablePlan};
 use super::records::{Records, Segment};
-use crate::layout::{Column, Scalar, Source, Strided, Table};
+use crate::layout::{Column, Games, Scalar, Source, Strided, Table};
 
 /// Records are gathered in tiles of about this many bytes, so that all columns
 /// read them from the cache.
@@ -45,8 +45,6 @@ pub(super) fn gather(plan: &TablePlan, records: &Records) -> Result<Gathered, Ar
             Output::Capture | Output::Label { .. } => None,
         })
         .collect();
-    let mut captures = Vec::new();
-    let names_inputs = matches!(plan.outputs.first(), Some(Output::Capture));
     let segments: Vec<(&Segment, Selected)> = records
         .segments()
         .iter()
@@ -73,10 +71,6 @@ pub(super) fn gather(plan: &TablePlan, records: &Records) -> Result<Gathered, Ar
                 builder.add(&tile);
             }
         }
-        if names_inputs {
-            let capture = i32::try_from(segment.capture).unwrap_or(i32::MAX);
-            captures.resize(captures.len() + selection.rows(count, &grid), capture);
-        }
     }
 
     let mut replaced_texts = 0;
@@ -85,7 +79,13 @@ pub(super) fn gather(plan: &TablePlan, records: &Records) -> Result<Gathered, Ar
     for output in &plan.outputs {
         let array = match output {
             Output::Capture => {
-                let keys = Int32Array::from(std::mem::take(&mut captures));
+                let mut keys = Vec::with_capacity(rows);
+                for (segment, selection) in &segments {
+                    let capture = i32::try_from(segment.capture).unwrap_or(i32::MAX);
+                    let more = selection.rows(segment.offsets.len(), &grid);
+                    keys.resize(keys.len() + more, capture);
+                }
+                let keys = Int32Array::from(keys);
                 let names = plan.captures.clone();
                 let names = names.unwrap_or_else(|| Arc::new(StringArray::new_null(0)));
                 Arc::new(DictionaryArray::<Int32Type>::try_new(keys, names)?)
@@ -94,7 +94,10 @@ pub(super) fn gather(plan: &TablePlan, records: &Records) -> Result<Gathered, Ar
                 Some(builder) => builder.finish(&mut replaced_texts),
                 None => unreachable!("there is a builder for each column"),
             },
-            Output::Label { of, names } => label(&arrays[*of], names)?,
+            Output::Label { of, names } => {
+                let games = || row_games(&segments, &grid, rows);
+                label(&arrays[*of], names, &games)?
+            }
         };
         arrays.push(array);
     }
@@ -103,6 +106,19 @@ pub(super) fn gather(plan: &TablePlan, records: &Records) -> Result<Gathered, Ar
         batch: RecordBatch::try_new_with_options(plan.schema.clone(), arrays, &options)?,
         replaced_texts,
     })
+}
+
+/// The games that can have sent the record of each row.
+fn row_games(segments: &[(&Segment, Selected)], grid: &Grid, rows: usize) -> Vec<Games> {
+    let mut games = Vec::with_capacity(rows);
+    for (segment, selection) in segments {
+        for record in 0..segment.offsets.len() {
+            let of_record = segment.games.get(record).copied().unwrap_or(Games::ALL);
+            let more = selection.rows_of(record, grid);
+            games.resize(games.len() + more, of_record);
+        }
+    }
+    games
 }
 
 /// All rows that one record could give: the cells of its arrays, in order.
@@ -151,6 +167,21 @@ impl Selected {
             Selected::All => records * grid.cells.len(),
             Selected::Some { cells, .. } => cells.len(),
         }
+    }
+
+    /// The chosen cells of a record; `None` if all are.
+    fn cells(&self, record: usize) -> Option<&[u32]> {
+        match self {
+            Selected::All => None,
+            Selected::Some { cells, ends } => {
+                let start = record.checked_sub(1).map_or(0, |before| ends[before]);
+                Some(&cells[start..ends[record]])
+            }
+        }
+    }
+
+    fn rows_of(&self, record: usize, grid: &Grid) -> usize {
+        self.cells(record).map_or(grid.cells.len(), <[u32]>::len)
     }
 }
 
@@ -233,20 +264,12 @@ impl<'a> Tile<'a> {
             .map(move |(number, offset)| (first + number, &bytes[*offset..*offset + length]))
     }
 
-    /// The chosen cells of a record; `None` if all are.
     fn cells(&self, record: usize) -> Option<&'a [u32]> {
-        match self.selection {
-            Selected::All => None,
-            Selected::Some { cells, ends } => {
-                let start = record.checked_sub(1).map_or(0, |before| ends[before]);
-                Some(&cells[start..ends[record]])
-            }
-        }
+        self.selection.cells(record)
     }
 
     fn rows(&self, record: usize) -> usize {
-        self.cells(record)
-            .map_or(self.grid.cells.len(), <[u32]>::len)
+        self.selection.rows_of(record, self.grid)
     }
 }
 
@@ -277,6 +300,9 @@ fn read_all<T: Wire>(values: &mut Vec<T>, record: &[u8], offsets: impl Iterator<
 struct Builder<'a> {
     values: Values,
     from: Origin<'a>,
+    /// For values that are not in every record: how long a record must be to
+    /// have it, and whether the record of each row has.
+    reach: Option<(usize, Vec<bool>)>,
 }
 
 /// Where the values come from, with the places settled for each cell.
@@ -308,6 +334,8 @@ enum Values {
     I64(Vec<i64>),
     F32(Vec<f32>),
     F64(Vec<f64>),
+    /// The bits of [`Scalar::FlagOrF32`].
+    FlagOrF32(Vec<u32>),
     Time(Vec<i64>),
     Text {
         length: usize,
@@ -326,7 +354,7 @@ macro_rules! with_numbers {
             Values::I8($vector) => $body,
             Values::U16($vector) => $body,
             Values::I16($vector) => $body,
-            Values::U32($vector) => $body,
+            Values::U32($vector) | Values::FlagOrF32($vector) => $body,
             Values::I32($vector) => $body,
             Values::U64($vector) => $body,
             Values::I64($vector) | Values::Time($vector) => $body,
@@ -357,6 +385,7 @@ impl<'a> Builder<'a> {
             (_, Scalar::I64) => Values::I64(Vec::new()),
             (_, Scalar::F32) => Values::F32(Vec::new()),
             (_, Scalar::F64) => Values::F64(Vec::new()),
+            (_, Scalar::FlagOrF32) => Values::FlagOrF32(Vec::new()),
             (_, Scalar::Char(length)) => text(length, false),
             (_, Scalar::Hex(length)) => text(length, true),
         };
@@ -376,10 +405,20 @@ impl<'a> Builder<'a> {
                 valid: Vec::new(),
             },
         };
-        Builder { values, from }
+        Builder {
+            values,
+            from,
+            reach: column.reach.map(|reach| (reach, Vec::new())),
+        }
     }
 
     fn add(&mut self, tile: &Tile<'_>) {
+        if let Some((reach, valid)) = &mut self.reach {
+            for record in tile.records.clone() {
+                let is_there = tile.segment.length(record, tile.length) >= *reach;
+                valid.resize(valid.len() + tile.rows(record), is_there);
+            }
+        }
         match &mut self.from {
             Origin::CaptureTime => {
                 let Values::Time(values) = &mut self.values else {
@@ -454,6 +493,8 @@ impl<'a> Builder<'a> {
                 for (number, record) in tile.records() {
                     let case = table.tag.as_ref().and_then(|tag| tag.case(record));
                     let offset = case.and_then(|case| offsets.get(case).copied().flatten());
+                    let length = tile.segment.length(number, tile.length);
+                    let offset = offset.filter(|offset| *offset < length);
                     for _ in 0..tile.rows(number) {
                         valid.push(offset.is_some());
                         with_numbers!(&mut self.values, values => {
@@ -471,10 +512,11 @@ impl<'a> Builder<'a> {
     }
 
     fn finish(self, replaced_texts: &mut u64) -> ArrayRef {
-        let nulls = match self.from {
-            Origin::Variant { valid, .. } => Some(NullBuffer::from(valid)),
+        let valid = match (self.from, self.reach) {
+            (Origin::Variant { valid, .. }, _) | (_, Some((_, valid))) => Some(valid),
             _ => None,
         };
+        let nulls = valid.map(NullBuffer::from);
         fn primitive<T: ArrowPrimitiveType>(
             values: Vec<T::Native>,
             nulls: Option<NullBuffer>,
@@ -492,6 +534,13 @@ impl<'a> Builder<'a> {
             Values::I64(values) => primitive::<Int64Type>(values, nulls),
             Values::F32(values) => primitive::<Float32Type>(values, nulls),
             Values::F64(values) => primitive::<Float64Type>(values, nulls),
+            Values::FlagOrF32(words) => {
+                let number = |word| match word {
+                    1 => 1.0,
+                    word => f32::from_bits(word),
+                };
+                primitive::<Float32Type>(words.into_iter().map(number).collect(), nulls)
+            }
             Values::Time(values) => Arc::new(
                 PrimitiveArray::<TimestampNanosecondType>::new(values.into(), nulls)
                     .with_timezone("UTC"),
@@ -502,7 +551,8 @@ impl<'a> Builder<'a> {
                 ..
             } => {
                 *replaced_texts += replaced;
-                Arc::new(builder.finish())
+                let (offsets, texts, known_nulls) = builder.finish().into_parts();
+                Arc::new(StringArray::new(offsets, texts, known_nulls.or(nulls)))
             }
         }
     }
@@ -543,7 +593,11 @@ impl Values {
 }
 
 /// The names of the values in `of`; null where a value has none.
-fn label(of: &ArrayRef, names: &Names) -> Result<ArrayRef, ArrowError> {
+fn label(
+    of: &ArrayRef,
+    names: &Names,
+    games: &dyn Fn() -> Vec<Games>,
+) -> Result<ArrayRef, ArrowError> {
     let dictionary = |keys: Int32Array, names: &ArrayRef| -> Result<ArrayRef, ArrowError> {
         let array = DictionaryArray::<Int32Type>::try_new(keys, names.clone())?;
         Ok(Arc::new(array))
@@ -557,6 +611,11 @@ fn label(of: &ArrayRef, names: &Names) -> Result<ArrayRef, ArrowError> {
         Names::Codes { positions, names } => {
             let texts = of.as_string::<i32>().iter();
             let keys = texts.map(|text| positions.get(text?).copied());
+            dictionary(keys.collect(), names)
+        }
+        Names::ByGame { variants, names } => {
+            let values = integers(of).zip(games());
+            let keys = values.map(|(value, games)| variants.name(value?, games));
             dictionary(keys.collect(), names)
         }
         Names::Flags(bits) => {

@@ -8,6 +8,7 @@ mod plan;
 mod records;
 mod report;
 mod schedule;
+mod streams;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -20,12 +21,14 @@ use crate::capture::{Capture, Datagram};
 use crate::formats::{Formats, Recognised};
 use crate::layout::{Layout, Packet, Place, Role, Scalar, Source, Table};
 
-pub use plan::{Cars, ColumnPatterns, Selection, TablePlan};
+pub use plan::{Cars, ColumnPatterns, Selection, TablePlan, names};
 pub use report::{CaptureReport, PacketReport, Refused, Report, TableReport};
 pub use schedule::{Append, TableSink};
+pub use streams::{Contradiction, Stream};
 
 use records::{Record, Records};
 use schedule::{Lane, Schedule};
+use streams::Streams;
 
 /// A batch holds at most about this many bytes of records.
 const BATCH_BYTES: usize = 16 << 20;
@@ -71,6 +74,8 @@ pub struct Options {
     pub keep_empty: bool,
     /// Decodes the known beginning of packets that are too long.
     pub lenient: bool,
+    /// Leaves out datagrams of a car that is not being driven.
+    pub driving_only: bool,
     /// Fails at the first damage or unrecognised datagram.
     pub strict: bool,
 }
@@ -128,6 +133,8 @@ pub struct Converter<'a> {
     /// Which cars take part, by format and session.
     active: HashMap<(usize, u64), u64>,
     partitions: HashSet<Vec<(String, String)>>,
+    /// The senders of the current input.
+    streams: Streams,
     report: Report,
 }
 
@@ -182,6 +189,7 @@ impl<'a> Converter<'a> {
             formats: HashMap::new(),
             active: HashMap::new(),
             partitions: HashSet::new(),
+            streams: Streams::default(),
             report: Report::default(),
         })
     }
@@ -211,7 +219,7 @@ impl<'a> Converter<'a> {
             } else {
                 report.out_of_range += 1;
             }
-            if self.options.strict && report.is_flawed() {
+            if self.options.strict && (report.is_flawed() || self.streams.any_doubtful()) {
                 break;
             }
             let position = capture.position();
@@ -229,7 +237,7 @@ impl<'a> Converter<'a> {
                 }
             }
         }
-        report.finish(&capture);
+        report.finish(&capture, std::mem::take(&mut self.streams));
         if self.options.strict
             && let Some(flaw) = report.flaws().into_iter().next()
         {
@@ -286,7 +294,8 @@ impl<'a> Converter<'a> {
         capture: usize,
         report: &mut CaptureReport,
     ) -> anyhow::Result<()> {
-        let recognised = self.options.formats.recognise(datagram.payload);
+        let formats = &self.options.formats;
+        let recognised = formats.recognise(datagram.payload, datagram.destination.port());
         let (number, packet) = match recognised {
             Recognised::Packet { layout, packet } => (layout, packet),
             Recognised::UnexpectedLength { layout, packet } => {
@@ -315,8 +324,23 @@ impl<'a> Converter<'a> {
         };
         let layout = self.options.formats.layouts()[number].clone();
         let definition = &layout.packets[packet];
-        let payload = &datagram.payload[..definition.size];
-        report.decoded(&layout, packet);
+        // What is longer was let through as such, and only this is known of it.
+        let length = datagram.payload.len().min(definition.size);
+        let payload = &datagram.payload[..length];
+        let games = self.streams.note(
+            (number, &layout),
+            datagram.source.ip(),
+            payload,
+            datagram.offset,
+            self.options.formats.games_of(number),
+        );
+        if let Some(driving) = layout.driving.filter(|_| self.options.driving_only)
+            && driving.read(payload) == Some(0)
+        {
+            report.not_driving += 1;
+            return Ok(());
+        }
+        report.decoded(&layout, packet, length);
         self.note_active_cars(number, &layout, packet, payload);
         if !self.formats.contains_key(&number) {
             self.begin_format(number, &layout)?;
@@ -378,6 +402,9 @@ impl<'a> Converter<'a> {
         pending.records.push(Record {
             time: datagram.time,
             bytes: payload,
+            size: definition.size,
+            length: (!definition.shorter.is_empty()).then_some(length),
+            games: layout.evidence.is_some().then_some(games),
             mapped,
             active: active.then(|| {
                 let known = self.active.get(&(number, session));
@@ -412,12 +439,11 @@ impl<'a> Converter<'a> {
     }
 
     fn begin_format(&mut self, number: usize, layout: &Arc<Layout>) -> anyhow::Result<()> {
-        let partition = self
-            .options
-            .partition_by
-            .iter()
-            .map(|name| partition_column(layout, name))
-            .collect::<anyhow::Result<Vec<_>>>()?;
+        // A format without the column has no folders for it.
+        let columns = self.options.partition_by.iter();
+        let partition = columns
+            .filter_map(|name| partition_column(layout, name).ok())
+            .collect();
         let plan = |position: &usize| {
             let wanted = self
                 .options
@@ -519,7 +545,7 @@ pub fn check_partition(formats: &Formats, names: &[String]) -> anyhow::Result<()
             .map(|layout| partition_column(layout, name).err())
             .collect();
         // One format that can is enough: the others may not turn up.
-        if let Some(error) = errors.and_then(|mut errors| errors.pop()) {
+        if let Some(error) = errors.and_then(|errors| errors.into_iter().next()) {
             return Err(error);
         }
     }

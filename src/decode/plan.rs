@@ -8,7 +8,7 @@ use arrow::array::{ArrayRef, StringArray};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use glob::Pattern;
 
-use crate::layout::{Column, EnumKind, Layout, Place, Role, Scalar, Source, Table};
+use crate::layout::{Column, EnumKind, Games, Layout, Place, Role, Scalar, Source, Table};
 
 /// Which cars' rows to keep in tables that have a row a car.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -45,11 +45,10 @@ impl ColumnPatterns {
     }
 
     fn takes(&self, column: &Column) -> bool {
-        if self.excludes(&column.name) {
+        let any = |patterns: &[Pattern]| patterns.iter().any(|pattern| names(pattern, column));
+        if any(&self.excluded) {
             return false;
         }
-        let any =
-            |patterns: &[Pattern]| patterns.iter().any(|pattern| pattern.matches(&column.name));
         match column.role {
             Role::Key => true,
             Role::Value => self.included.is_empty() || any(&self.included),
@@ -57,9 +56,14 @@ impl ColumnPatterns {
             Role::Hidden => self
                 .included
                 .iter()
-                .any(|pattern| pattern.as_str() != "*" && pattern.matches(&column.name)),
+                .any(|pattern| pattern.as_str() != "*" && names(pattern, column)),
         }
     }
+}
+
+/// Whether a pattern names a column, by its own name or by the game's.
+pub fn names(pattern: &Pattern, column: &Column) -> bool {
+    pattern.matches(&column.name) || pattern.matches(column.official_name())
 }
 
 impl Selection {
@@ -104,10 +108,65 @@ pub(super) enum Names {
         names: ArrayRef,
     },
     Flags(Vec<(u64, String)>),
+    /// Names that depend on the game.
+    ByGame {
+        variants: NamesByGame,
+        names: ArrayRef,
+    },
+}
+
+/// Which name a value has in each game.
+#[derive(Debug)]
+pub(super) struct NamesByGame {
+    /// For each game of the layout the number of the name of each value.
+    games: Vec<HashMap<i64, i32>>,
+    /// The number of the name for what differs between the possible games.
+    undetermined: i32,
+}
+
+impl NamesByGame {
+    /// What a value is called whose name depends on the game.
+    const UNDETERMINED: &'static str = "undetermined";
+
+    fn of(variants: &[(Games, Vec<(i64, String)>)], games: usize) -> (NamesByGame, Vec<String>) {
+        let mut names = vec![Self::UNDETERMINED.to_string()];
+        let mut by_game = vec![HashMap::new(); games];
+        for (set, values) in variants {
+            for (value, name) in values {
+                let known = names.iter().position(|known| known == name);
+                let number = known.unwrap_or_else(|| {
+                    names.push(name.clone());
+                    names.len() - 1
+                });
+                let of_set = by_game.iter_mut().enumerate();
+                for (_, positions) in of_set.filter(|(game, _)| set.contains(*game)) {
+                    positions.insert(*value, number as i32);
+                }
+            }
+        }
+        let by_game = NamesByGame {
+            games: by_game,
+            undetermined: 0,
+        };
+        (by_game, names)
+    }
+
+    /// The number of the name of `value` if one of `games` has sent it.
+    pub(super) fn name(&self, value: i64, games: Games) -> Option<i32> {
+        let possible = self.games.iter().enumerate();
+        let mut names = possible
+            .filter(|(game, _)| games.contains(*game))
+            .map(|(_, positions)| positions.get(&value).copied());
+        let first = names.next().flatten();
+        match names.all(|name| name == first) {
+            true => first,
+            false => Some(self.undetermined),
+        }
+    }
 }
 
 impl Names {
-    fn of(kind: &EnumKind) -> Names {
+    fn of(kind: &EnumKind, games: usize) -> Names {
         fn list<'a>(names: impl Iterator<Item = &'a String>) -> ArrayRef {
             Arc::new(StringArray::from_iter_values(names))
         }
@@ -127,13 +186,18 @@ impl Names {
                 names: list(codes.iter().map(|(_, name)| name)),
             },
             EnumKind::Flags(bits) => Names::Flags(bits.clone()),
+            EnumKind::ByGame(variants) => {
+                let (variants, names) = NamesByGame::of(variants, games);
+                let names = list(names.iter());
+                Names::ByGame { variants, names }
+            }
         }
     }
 
     fn data_type(&self) -> DataType {
         match self {
             Names::Flags(_) => DataType::Utf8,
-            Names::Values { .. } | Names::Codes { .. } => dictionary(),
+            Names::Values { .. } | Names::Codes { .. } | Names::ByGame { .. } => dictionary(),
         }
     }
 }
@@ -209,7 +273,7 @@ impl TablePlan {
             let Some(enumeration) = enumeration.filter(|_| selection.labels) else {
                 continue;
             };
-            let names = Arc::new(Names::of(&enumeration.kind));
+            let names = Arc::new(Names::of(&enumeration.kind, layout.games.len()));
             let name = format!("{}_name", column.name);
             fields.push(described(
                 Field::new(name, names.data_type(), true),
@@ -275,7 +339,7 @@ fn data_type(column: &Column) -> DataType {
         Scalar::I32 => DataType::Int32,
         Scalar::U64 => DataType::UInt64,
         Scalar::I64 => DataType::Int64,
-        Scalar::F32 => DataType::Float32,
+        Scalar::F32 | Scalar::FlagOrF32 => DataType::Float32,
         Scalar::F64 => DataType::Float64,
         Scalar::Char(_) | Scalar::Hex(_) => DataType::Utf8,
     }

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use memmap2::Mmap;
 
+use crate::layout::Games;
+
 /// Records in capture order, in one piece for each stretch of bytes.
 #[derive(Default)]
 pub(super) struct Records {
@@ -21,6 +23,11 @@ pub(super) struct Segment {
     pub(super) times: Vec<i64>,
     /// Which cars take part, a bit each; empty if nobody asks.
     pub(super) active: Vec<u64>,
+    /// The games that can have sent each record; empty if nobody asks.
+    pub(super) games: Vec<Games>,
+    /// How many bytes there are of each record, the others being zero; empty
+    /// if the packet has one length.
+    pub(super) lengths: Vec<usize>,
     /// Position of the input among all inputs.
     pub(super) capture: usize,
 }
@@ -34,50 +41,60 @@ enum SegmentBytes {
 #[derive(Clone, Copy)]
 pub(super) struct Record<'a> {
     pub time: i64,
-    /// At least as long as the packet's layout; only that much is kept.
+    /// As many as the packet's layout has, or fewer if the packet may be shorter.
     pub bytes: &'a [u8],
+    /// How many bytes the layout has.
+    pub size: usize,
     /// Where the bytes lie in the map of the capture, if they do.
     pub mapped: Option<(&'a Arc<Mmap>, usize)>,
     pub active: Option<u64>,
+    pub games: Option<Games>,
+    /// The number of bytes, if the packet has several lengths.
+    pub length: Option<usize>,
     pub capture: usize,
 }
 
 impl Records {
     pub(super) fn push(&mut self, record: Record<'_>) {
+        // Only what is there in full can be read where it lies.
+        let mapped = record.mapped.filter(|_| record.bytes.len() == record.size);
         let fits = self.segments.last().is_some_and(|segment| {
             segment.capture == record.capture
                 && matches!(
-                    (&segment.bytes, record.mapped),
+                    (&segment.bytes, mapped),
                     (SegmentBytes::Mapped(_), Some(_)) | (SegmentBytes::Owned(_), None)
                 )
         });
         if !fits {
             self.segments.push(Segment {
-                bytes: match record.mapped {
+                bytes: match mapped {
                     Some((map, _)) => SegmentBytes::Mapped(map.clone()),
                     None => SegmentBytes::Owned(Vec::new()),
                 },
                 offsets: Vec::new(),
                 times: Vec::new(),
                 active: Vec::new(),
+                games: Vec::new(),
+                lengths: Vec::new(),
                 capture: record.capture,
             });
         }
         let Some(segment) = self.segments.last_mut() else {
             return;
         };
-        segment
-            .offsets
-            .push(match (&mut segment.bytes, record.mapped) {
-                (SegmentBytes::Owned(bytes), _) => {
-                    let offset = bytes.len();
-                    bytes.extend_from_slice(record.bytes);
-                    offset
-                }
-                (SegmentBytes::Mapped(_), mapped) => mapped.map_or(0, |(_, offset)| offset),
-            });
+        segment.offsets.push(match (&mut segment.bytes, mapped) {
+            (SegmentBytes::Owned(bytes), _) => {
+                let offset = bytes.len();
+                bytes.extend_from_slice(record.bytes);
+                bytes.resize(offset + record.size, 0);
+                offset
+            }
+            (SegmentBytes::Mapped(_), mapped) => mapped.map_or(0, |(_, offset)| offset),
+        });
         segment.times.push(record.time);
         segment.active.extend(record.active);
+        segment.games.extend(record.games);
+        segment.lengths.extend(record.length);
         self.count += 1;
     }
 
@@ -107,6 +124,11 @@ impl Records {
 }
 
 impl Segment {
+    /// How many bytes there are of a record of at most `size`.
+    pub(super) fn length(&self, record: usize, size: usize) -> usize {
+        self.lengths.get(record).copied().unwrap_or(size)
+    }
+
     pub(super) fn bytes(&self) -> &[u8] {
         match &self.bytes {
             SegmentBytes::Mapped(map) => map,

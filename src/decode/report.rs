@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use crate::capture::{Capture, Damage, Datagram, PacketCounts};
 use crate::layout::Layout;
 
+use super::streams::{Stream, Streams};
+
 /// The kinds of refused datagrams that are told apart; beyond that they are
 /// only counted.
 const MOST_KINDS: usize = 200;
@@ -47,6 +49,10 @@ pub struct CaptureReport {
     pub refused_datagrams: u64,
     /// Datagrams outside the time range that was asked for.
     pub out_of_range: u64,
+    /// Datagrams that were left out because the car was not being driven.
+    pub not_driving: u64,
+    /// The senders of formats that several games share or that can be checked.
+    pub streams: Vec<Stream>,
     /// First and last time stamp of the datagrams in the range.
     pub span: Option<(i64, i64)>,
     /// Why it could not be read at all.
@@ -101,6 +107,8 @@ impl CaptureReport {
             refused: BTreeMap::new(),
             refused_datagrams: 0,
             out_of_range: 0,
+            not_driving: 0,
+            streams: Vec::new(),
             span: None,
             error: None,
         }
@@ -111,12 +119,12 @@ impl CaptureReport {
         self.span = Some((first.min(time), last.max(time)));
     }
 
-    pub(super) fn decoded(&mut self, layout: &Layout, packet: usize) {
+    pub(super) fn decoded(&mut self, layout: &Layout, packet: usize, length: usize) {
         let packet = &layout.packets[packet];
         let key = (layout.name.clone(), packet.name.clone());
         let report = self.packets.entry(key).or_default();
         report.datagrams += 1;
-        report.bytes += packet.size as u64;
+        report.bytes += length as u64;
     }
 
     pub(super) fn refuse_length(
@@ -170,7 +178,8 @@ impl CaptureReport {
         }
     }
 
-    pub(super) fn finish(&mut self, capture: &Capture) {
+    pub(super) fn finish(&mut self, capture: &Capture, streams: Streams) {
+        self.streams = streams.into_list();
         self.counts = capture.counts();
         self.damage = capture.damage().clone();
     }
@@ -187,6 +196,7 @@ impl CaptureReport {
             || self.damage.count > 0
             || self.counts.cut + self.counts.malformed + self.counts.incomplete > 0
             || self.counts.unknown_link > 0
+            || self.streams.iter().any(Stream::is_doubtful)
     }
 
     /// A sentence for each thing that is wrong, the weightiest first.
@@ -198,6 +208,20 @@ impl CaptureReport {
         let more = self.damage.count - self.damage.finds.len() as u64;
         if more > 0 {
             flaws.push(format!("{more} more damaged places"));
+        }
+        for stream in self.streams.iter().filter(|stream| stream.is_doubtful()) {
+            let (contradictions, checked) = stream.contradictions();
+            let first = stream.first_contradiction.as_ref();
+            let field = first.map_or("", |first| first.field.as_str());
+            let at = first.map_or(0, |first| first.offset);
+            let sender = stream.sender.map(|sender| format!(" from {sender}"));
+            flaws.push(format!(
+                "doubtful layout: in {contradictions} of {checked} {} datagrams{} {field} is not \
+                 the length of the vector that it belongs to (first at offset {at}); they may be \
+                 of another game: --game says which to expect, --layout brings another",
+                stream.format,
+                sender.unwrap_or_default()
+            ));
         }
         for (why, found) in &self.refused {
             let times = found.count;

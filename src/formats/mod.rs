@@ -1,9 +1,15 @@
 //! The formats that simtel knows, as layout files, and the question which of
 //! them a record has. How a layout file is read is the business of `layout`.
 
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
-use crate::layout::Layout;
+use anyhow::Context;
+
+use crate::layout::{Games, Layout, LayoutError};
 
 macro_rules! files {
     ($($name:literal)*) => {
@@ -45,6 +51,19 @@ fn built_in_file(name: &str) -> Option<String> {
 #[derive(Debug, Clone)]
 pub struct Formats {
     layouts: Vec<Arc<Layout>>,
+    /// What is known beforehand of each layout.
+    given: Vec<Given>,
+    /// Positions of the layouts, the surest marks first: what a datagram says
+    /// of itself outweighs its length.
+    order: Vec<usize>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Given {
+    /// The games that can have sent it.
+    games: Games,
+    /// Whether the user asked for it, or brought it along.
+    is_chosen: bool,
 }
 
 /// What a datagram's payload is.
@@ -63,47 +82,193 @@ pub enum Recognised {
 impl Formats {
     /// The formats that simtel brings along.
     pub fn built_in() -> Formats {
+        let layouts = BUILT_IN.iter().cloned();
+        let given = Given {
+            games: Games::ALL,
+            is_chosen: false,
+        };
+        Formats::of(layouts.map(|layout| (layout, given)).collect())
+    }
+
+    fn of(layouts: Vec<(Arc<Layout>, Given)>) -> Formats {
+        let (layouts, given): (Vec<Arc<Layout>>, Vec<Given>) = layouts.into_iter().unzip();
+        let mut order: Vec<usize> = (0..layouts.len()).collect();
+        order.sort_by_key(|number| {
+            let layout = &layouts[*number];
+            (
+                layout.select.is_none(),
+                layout.matches.is_empty(),
+                layout.ports.is_empty(),
+            )
+        });
         Formats {
-            layouts: BUILT_IN.clone(),
+            layouts,
+            given,
+            order,
         }
+    }
+
+    /// These layouts too. One with the name of a known format takes its place.
+    ///
+    /// # Errors
+    /// If two of the layouts have the same name.
+    pub fn with(self, added: Vec<Layout>) -> Result<Formats, LayoutError> {
+        let mut names = HashSet::new();
+        for layout in &added {
+            if !names.insert(layout.name.clone()) {
+                return Err(LayoutError {
+                    file: layout.name.clone(),
+                    line: 1,
+                    message: "two layout files describe a format of this name: rename one".into(),
+                });
+            }
+        }
+        let given = Given {
+            games: Games::ALL,
+            is_chosen: true,
+        };
+        // First, so that they come before others that are marked as well.
+        let mut layouts: Vec<_> = added
+            .into_iter()
+            .map(|layout| (Arc::new(layout), given))
+            .collect();
+        let known = self.layouts.into_iter().zip(self.given);
+        layouts.extend(known.filter(|(layout, _)| !names.contains(&layout.name)));
+        Ok(Formats::of(layouts))
+    }
+
+    /// Only the formats of the games that `is_wanted` takes by their short
+    /// names. Those of a format without games of its own go by its name.
+    pub fn of_games(self, is_wanted: impl Fn(&str) -> bool) -> Formats {
+        let layouts = self.layouts.into_iter().zip(self.given);
+        let wanted = layouts.filter_map(|(layout, _)| {
+            let mut games = Games::NONE;
+            for (position, game) in layout.games.iter().enumerate() {
+                if is_wanted(&game.id) {
+                    games = games.with(position);
+                }
+            }
+            if is_wanted(&layout.name) {
+                games = Games::ALL;
+            }
+            let given = Given {
+                games,
+                is_chosen: true,
+            };
+            (!games.is_empty()).then_some((layout, given))
+        });
+        Formats::of(wanted.collect())
+    }
+
+    /// The short names of all games, and of the formats without any.
+    pub fn games(&self) -> Vec<&str> {
+        let layouts = self.layouts.iter();
+        let names = layouts.flat_map(|layout| {
+            let games = layout.games.iter().map(|game| game.id.as_str());
+            let format = layout.games.is_empty().then_some(layout.name.as_str());
+            games.chain(format)
+        });
+        let mut names: Vec<&str> = names.collect();
+        names.sort_unstable();
+        names.dedup();
+        names
     }
 
     pub fn layouts(&self) -> &[Arc<Layout>] {
         &self.layouts
     }
 
-    /// Tells which packet of which format `payload` is, by what the header
-    /// says and by the length; the length alone never decides.
-    pub fn recognise(&self, payload: &[u8]) -> Recognised {
-        for (number, layout) in self.layouts.iter().enumerate() {
-            let matches = |(place, value): &(_, i64)| {
-                let place: &crate::layout::Place = place;
-                place.read(payload) == Some(*value)
-            };
-            if layout.matches.is_empty() || !layout.matches.iter().all(matches) {
+    /// The games that can have sent the datagrams of a layout, as far as the
+    /// user has said.
+    pub fn games_of(&self, layout: usize) -> Games {
+        self.given[layout].games
+    }
+
+    /// Tells which packet of which format `payload`, sent to `port`, is: by
+    /// its marks, by the packet id that it states, and by its length.
+    pub fn recognise(&self, payload: &[u8], port: u16) -> Recognised {
+        let mut nearest = Recognised::Unrecognised;
+        for number in &self.order {
+            let layout = &self.layouts[*number];
+            if !layout.could_be(payload, port) {
                 continue;
             }
-            let Some(id) = layout.select.and_then(|select| select.read(payload)) else {
-                continue;
-            };
-            let position = layout
-                .packets
-                .iter()
-                .position(|packet| packet.id == Some(id));
-            return match position {
-                None => Recognised::UnknownPacket { layout: number, id },
-                Some(packet) if layout.packets[packet].size == payload.len() => {
-                    Recognised::Packet {
-                        layout: number,
-                        packet,
-                    }
-                }
-                Some(packet) => Recognised::UnexpectedLength {
-                    layout: number,
-                    packet,
-                },
-            };
+            match self.packet(*number, payload) {
+                found @ Recognised::Packet { .. } => return found,
+                // Another layout may fit better.
+                other if nearest == Recognised::Unrecognised => nearest = other,
+                _ => {}
+            }
         }
-        Recognised::Unrecognised
+        nearest
+    }
+
+    fn packet(&self, number: usize, payload: &[u8]) -> Recognised {
+        let layout = &self.layouts[number];
+        let length = payload.len();
+        let packets = &layout.packets;
+        let position = match layout.select {
+            Some(select) => {
+                let Some(id) = select.read(payload) else {
+                    return Recognised::Unrecognised;
+                };
+                match packets.iter().position(|packet| packet.id == Some(id)) {
+                    Some(position) => position,
+                    None => return Recognised::UnknownPacket { layout: number, id },
+                }
+            }
+            None => match packets.iter().position(|packet| packet.has_length(length)) {
+                Some(position) => position,
+                // What is known by its length alone is another thing if it has
+                // another, unless the user has said what comes with its marks.
+                None if !self.given[number].is_chosen || !layout.is_marked() => {
+                    return Recognised::Unrecognised;
+                }
+                None => {
+                    let below = (0..packets.len()).filter(|packet| packets[*packet].size < length);
+                    below
+                        .max_by_key(|packet| packets[*packet].size)
+                        .unwrap_or(0)
+                }
+            },
+        };
+        match packets[position].has_length(length) {
+            true => Recognised::Packet {
+                layout: number,
+                packet: position,
+            },
+            false => Recognised::UnexpectedLength {
+                layout: number,
+                packet: position,
+            },
+        }
+    }
+}
+
+/// Reads the user's own layout file. Files that it includes lie beside it, or
+/// are those of the built-in layouts.
+///
+/// # Errors
+/// If the file cannot be read, or is not a layout.
+pub fn read_layout(path: &Path) -> anyhow::Result<Layout> {
+    let name = path.display().to_string();
+    let text = read_text(path).with_context(|| format!("cannot read the layout file {name}"))?;
+    let include = |included: &str| {
+        let beside = path.with_file_name(included);
+        read_text(&beside).ok().or_else(|| built_in_file(included))
+    };
+    Ok(Layout::parse(&name, &text, &include)?)
+}
+
+/// Far above any layout file; what is longer was given by mistake.
+const LONGEST_LAYOUT: u64 = 16 << 20;
+
+fn read_text(path: &Path) -> std::io::Result<String> {
+    let mut text = String::new();
+    let mut file = File::open(path)?.take(LONGEST_LAYOUT + 1);
+    file.read_to_string(&mut text)?;
+    match text.len() as u64 > LONGEST_LAYOUT {
+        true => Err(std::io::Error::other("it is too large for a layout file")),
+        false => Ok(text),
     }
 }

@@ -9,63 +9,79 @@
 use std::collections::{HashMap, HashSet};
 
 use super::parse::{AxisDefinition, AxisKind, Definitions, LayoutError, Location, Member};
-use super::parse::{MemberKind, PacketDefinition};
+use super::parse::{MemberKind, PacketDefinition, Suffix, file_name, parse_integer};
 use super::{
-    ActiveRule, Column, Dimension, Enum, Layout, Leaf, Packet, Place, Role, RowAxis, Scalar,
-    Source, Strided, Table, Tag, snake_case,
+    ActiveRule, Check, Column, Dimension, Enum, Evidence, Layout, Leaf, Match, Packet, Place, Role,
+    RowAxis, Scalar, Source, Strided, Table, Tag, snake_case,
 };
 
 /// Far above any real packet; keeps a hostile layout from claiming memory.
 const MOST_ROWS_PER_RECORD: usize = 1 << 16;
 const MOST_FIELDS_PER_PACKET: usize = 1 << 16;
 
-pub(super) fn compile(definitions: Definitions) -> Result<Layout, LayoutError> {
+pub(super) fn compile(mut definitions: Definitions) -> Result<Layout, LayoutError> {
+    let evidence = definitions.evidence.take();
     let names = Names::of(&definitions)?;
-    let mut header = Flattener::new(&definitions, &names);
-    header.members(&definitions.header, &Scope::default())?;
-    let header_fields = header.fields;
-    let header_place = |at: &Location, name: &str| {
-        header_fields
+    let common_fields = common_fields(&definitions, &names)?;
+    let place = |at: &Location, name: &str| {
+        common_fields
             .iter()
             .find(|field| field.path == name && field.axes.is_empty())
             .map(Flat::place)
-            .ok_or_else(|| at.error(format!("the header has no field {name}")))
+            .ok_or_else(|| at.error(format!("there is no field {name} that every packet has")))
+    };
+    let optional = |field: &Option<(Location, String)>| match field {
+        Some((at, name)) => place(at, name).map(Some),
+        None => Ok(None),
     };
 
     let mut layout = Layout {
+        name: definitions.name.clone(),
+        title: definitions.title.clone(),
+        games: definitions.games.clone(),
+        evidence: match evidence {
+            Some(definition) => Some(Evidence {
+                value: place(&definition.at, &definition.value)?,
+                by: place(&definition.at, &definition.by)?,
+                rules: definition.rules,
+            }),
+            None => None,
+        },
+        ports: definitions.ports.clone(),
         matches: definitions
             .matches
             .iter()
-            .map(|(at, field, value)| Ok((header_place(at, field)?, *value)))
+            .map(|(at, field, values)| mark(at, place(at, field)?, values))
+            .collect::<Result<_, _>>()?,
+        select: optional(&definitions.select)?,
+        session: optional(&definitions.session)?,
+        driving: optional(&definitions.driving)?,
+        checks: definitions
+            .checks
+            .iter()
+            .map(|check| {
+                let vector = check.vector.iter().map(|field| place(&check.at, field));
+                Ok(Check {
+                    field: check.field.clone(),
+                    number: place(&check.at, &check.field)?,
+                    vector: vector.collect::<Result<_, _>>()?,
+                })
+            })
             .collect::<Result<_, LayoutError>>()?,
-        select: match &definitions.select {
-            Some((at, field)) => Some(header_place(at, field)?),
-            None => None,
-        },
-        session: match &definitions.session {
-            Some((at, field)) => Some(header_place(at, field)?),
-            None => None,
-        },
-        name: definitions.name.clone(),
-        title: definitions.title.clone(),
         packets: Vec::new(),
         tables: Vec::new(),
         enums: Vec::new(),
         active: None,
     };
+    check_recognition(&definitions)?;
 
     let mut all_fields = Vec::new();
     for packet in &definitions.packets {
         let mut flattener = Flattener::new(&definitions, &names);
-        flattener.members(&definitions.header, &Scope::default())?;
+        flattener.members(&definitions.header, &Scope::default(), 0)?;
         let header_length = flattener.fields.len();
-        flattener.members(&packet.members, &Scope::default())?;
-        if flattener.offset != packet.size {
-            return Err(packet.at.error(format!(
-                "the fields of packet {} take {} bytes, but its size is given as {}",
-                packet.name, flattener.offset, packet.size
-            )));
-        }
+        flattener.members(&packet.members, &Scope::default(), 0)?;
+        let (size, shorter) = sizes(packet, flattener.offset)?;
         let position = layout.packets.len();
         let tables = PacketTables {
             definitions: &definitions,
@@ -73,11 +89,13 @@ pub(super) fn compile(definitions: Definitions) -> Result<Layout, LayoutError> {
             position,
             fields: &flattener.fields,
             header_length,
-            header_place: &header_place,
+            place: &place,
+            shortest: shorter.iter().copied().min().unwrap_or(size),
         }
         .build()?;
         let first = layout.tables.len();
         for table in tables {
+            file_name(&packet.at, &table.name)?;
             if layout.table(&table.name).is_some() {
                 return Err(packet.at.error(format!(
                     "a second table is named {}: give one of them another name with `table NAME`",
@@ -89,7 +107,8 @@ pub(super) fn compile(definitions: Definitions) -> Result<Layout, LayoutError> {
         layout.packets.push(Packet {
             name: packet.name.clone(),
             id: packet.id,
-            size: packet.size,
+            size,
+            shorter,
             leaves: flattener.fields.iter().flat_map(Flat::leaves).collect(),
             tables: (first..layout.tables.len()).collect(),
         });
@@ -98,6 +117,120 @@ pub(super) fn compile(definitions: Definitions) -> Result<Layout, LayoutError> {
     layout.active = active_rule(&definitions, &all_fields)?;
     layout.enums = definitions.enums.into_iter().map(|(_, e)| e).collect();
     Ok(layout)
+}
+
+/// The fields that every packet has at the same place: those of the header, or
+/// of the only packet.
+fn common_fields(definitions: &Definitions, names: &Names) -> Result<Vec<Flat>, LayoutError> {
+    let mut flattener = Flattener::new(definitions, names);
+    flattener.members(&definitions.header, &Scope::default(), 0)?;
+    if let [only] = definitions.packets.as_slice() {
+        flattener.members(&only.members, &Scope::default(), 0)?;
+    }
+    Ok(flattener.fields)
+}
+
+/// The length of a packet, and the lengths of records that end earlier.
+fn sizes(packet: &PacketDefinition, total: usize) -> Result<(usize, Vec<usize>), LayoutError> {
+    let size = packet.sizes.iter().copied().max().unwrap_or(0);
+    if total != size {
+        return Err(packet.at.error(format!(
+            "the fields of packet {} take {total} bytes, but its size is given as {size}",
+            packet.name
+        )));
+    }
+    let shorter = packet.sizes.iter().filter(|known| **known != size);
+    Ok((size, shorter.copied().collect()))
+}
+
+/// Every datagram must be told from those of other formats by something.
+fn check_recognition(definitions: &Definitions) -> Result<(), LayoutError> {
+    let Definitions {
+        start,
+        packets,
+        select,
+        ..
+    } = definitions;
+    if packets.is_empty() {
+        return Err(start.error("there is no packet: add `packet NAME size N` and its fields"));
+    }
+    if select.is_some() && definitions.matches.is_empty() && definitions.ports.is_empty() {
+        return Err(start.error(
+            "nothing tells these datagrams from others: add `match FIELD = VALUE` or `port N`",
+        ));
+    }
+    // What chooses the packet must be there once in each, and differ.
+    let mut ids = HashSet::new();
+    let mut sizes = HashSet::new();
+    for packet in packets {
+        match (select, packet.id) {
+            (Some(_), None) => {
+                return Err(packet.at.error(format!(
+                    "packet {} has no `id N`, but `select` chooses packets by it",
+                    packet.name
+                )));
+            }
+            (None, Some(_)) => {
+                return Err(packet.at.error(format!(
+                    "packet {} has an id, but no `select FIELD` says where datagrams have it",
+                    packet.name
+                )));
+            }
+            (Some(_), Some(id)) if !ids.insert(id) => {
+                return Err(packet.at.error(format!(
+                    "a second packet has the id {id}: give each its own"
+                )));
+            }
+            (None, None) => {
+                if let Some(size) = packet.sizes.iter().find(|size| !sizes.insert(**size)) {
+                    return Err(packet.at.error(format!(
+                        "a second packet has {size} bytes, and nothing but the length tells them \
+                         apart: add `select FIELD` and an `id N` for each"
+                    )));
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn mark(at: &Location, place: Place, values: &[String]) -> Result<Match, LayoutError> {
+    let bytes = |value: &String| {
+        wire_bytes(place.scalar, value)
+            .ok_or_else(|| at.error(format!("`{value}` cannot be a value of this field")))
+    };
+    Ok(Match {
+        offset: place.offset,
+        values: values.iter().map(bytes).collect::<Result<_, _>>()?,
+    })
+}
+
+/// A value as a layout file states it, as it stands on the wire: a whole
+/// number, a text as long as the field, or hexadecimal digits.
+fn wire_bytes(scalar: Scalar, text: &str) -> Option<Vec<u8>> {
+    match scalar {
+        Scalar::Char(length) => (text.len() == length).then(|| text.as_bytes().to_vec()),
+        Scalar::Hex(length) => {
+            let digits = text.as_bytes().chunks(2);
+            let bytes = digits.map(|pair| {
+                let pair = std::str::from_utf8(pair).ok()?;
+                u8::from_str_radix(pair, 16).ok()
+            });
+            let bytes: Vec<u8> = bytes.collect::<Option<_>>()?;
+            (bytes.len() == length).then_some(bytes)
+        }
+        _ => {
+            let value = parse_integer(text)?;
+            let bytes = value.to_le_bytes()[..scalar.size()].to_vec();
+            let fits = match scalar {
+                // Too large for the signed reader.
+                Scalar::U64 => u64::try_from(value).is_ok(),
+                _ => scalar.read_integer(&bytes).map(i128::from) == Some(value),
+            };
+            fits.then_some(bytes)
+        }
+    }
 }
 
 /// What the names of a layout file stand for.
@@ -202,6 +335,13 @@ impl Flat {
         }
     }
 
+    /// Where its last entry ends.
+    fn end(&self) -> usize {
+        let arrays = self.axes.iter();
+        let last: usize = arrays.map(|used| (used.length - 1) * used.stride).sum();
+        self.offset + last + self.scalar.size()
+    }
+
     /// A leaf for each code of the case, or the only one.
     fn leaves(&self) -> Vec<Leaf> {
         let leaf = |path: String| Leaf {
@@ -268,7 +408,13 @@ impl<'a> Flattener<'a> {
         }
     }
 
-    fn members(&mut self, members: &[Member], scope: &Scope) -> Result<(), LayoutError> {
+    /// Places that members state count from `base`.
+    fn members(
+        &mut self,
+        members: &[Member],
+        scope: &Scope,
+        base: usize,
+    ) -> Result<(), LayoutError> {
         let mut seen = HashSet::new();
         for member in members {
             if !matches!(member.kind, MemberKind::Padding(_)) && !seen.insert(&member.name) {
@@ -277,8 +423,24 @@ impl<'a> Flattener<'a> {
                     member.name
                 )));
             }
+            if let Some(stated) = member.offset {
+                self.move_to(member, base + stated)?;
+            }
             self.member(member, scope)?;
         }
+        Ok(())
+    }
+
+    /// Skips the bytes up to the place that a member states.
+    fn move_to(&mut self, member: &Member, offset: usize) -> Result<(), LayoutError> {
+        if offset < self.offset {
+            return Err(member.at.error(format!(
+                "{} at {offset} overlaps the fields before it, which reach to {}: list fields in \
+                 the order of their places",
+                member.name, self.offset
+            )));
+        }
+        self.offset = offset;
         Ok(())
     }
 
@@ -322,7 +484,7 @@ impl<'a> Flattener<'a> {
                 let position = *self.names.structs.get(name).ok_or_else(|| {
                     member.at.error(format!(
                         "unknown type {name}: known are u8 i8 u16 i16 u32 i32 u64 i64 f32 f64 \
-                         char[N] hex[N] padding[N] and the structs of this file"
+                         flag|f32 char[N] hex[N] padding[N], and the structs and types of this file"
                     ))
                 })?;
                 let definition = &self.definitions.structs[position];
@@ -336,7 +498,7 @@ impl<'a> Flattener<'a> {
                     }
                     (None, true) => {}
                 }
-                self.members(&definition.members, &inner)?;
+                self.members(&definition.members, &inner, start)?;
                 if self.offset == start {
                     return Err(definition.at.error(format!("struct {name} has no fields")));
                 }
@@ -347,7 +509,7 @@ impl<'a> Flattener<'a> {
                 for (number, case) in cases.iter().enumerate() {
                     self.offset = start;
                     inner.case = Some((number, case.codes.clone()));
-                    self.members(&case.members, &inner)?;
+                    self.members(&case.members, &inner, start)?;
                     if self.offset - start > *size {
                         return Err(member.at.error(format!(
                             "case {} takes {} bytes, more than the union's {size}",
@@ -422,7 +584,10 @@ struct PacketTables<'a> {
     position: usize,
     fields: &'a [Flat],
     header_length: usize,
-    header_place: &'a dyn Fn(&Location, &str) -> Result<Place, LayoutError>,
+    /// Where a field lies that every packet has.
+    place: &'a dyn Fn(&Location, &str) -> Result<Place, LayoutError>,
+    /// The least length of a record.
+    shortest: usize,
 }
 
 impl PacketTables<'_> {
@@ -523,6 +688,7 @@ impl PacketTables<'_> {
             enumeration: None,
             role: Role::Key,
             source: Source::CaptureTime,
+            reach: None,
         }];
         let reaches = |field: &Flat| field.row_axes().iter().all(|axis| axes.contains(axis));
         let is_key = |field: &Flat| field.role == Role::Key && field.case.is_none();
@@ -538,10 +704,12 @@ impl PacketTables<'_> {
         }
         let header = self.fields[..self.header_length].iter();
         let hidden = header.filter(|field| field.role == Role::Hidden);
+        let header_size = self.header_size();
+        let is_own = |field: &Flat| field.offset >= header_size || field.role != Role::Hidden;
         let values = own
             .iter()
             .copied()
-            .filter(|field| field.offset >= self.header_size() && !is_key(field));
+            .filter(|field| !is_key(field) && is_own(field));
         for field in hidden.chain(values) {
             match field.case {
                 None => columns.extend(self.columns_of(field, axes)),
@@ -595,7 +763,7 @@ impl PacketTables<'_> {
                 None => None,
             },
             player: match player {
-                Some(field) => Some((self.header_place)(&definition.at, field)?),
+                Some(field) => Some((self.place)(&definition.at, field)?),
                 None => None,
             },
             index: index.clone(),
@@ -670,28 +838,37 @@ impl PacketTables<'_> {
             enumeration: None,
             role: Role::Key,
             source: Source::Index { axis: level, start },
+            reach: None,
         })
     }
 
     /// The columns of a field: one, or one for each entry of its axes of columns.
     fn columns_of(&self, field: &Flat, axes: &[usize]) -> Vec<Column> {
-        let mut spread = vec![(field.column.clone(), 0)];
+        let mut spread = vec![(field.column.clone(), field.path.clone(), 0)];
         for used in field.axes.iter().filter(|used| !used.is_rows) {
             let AxisKind::Columns(suffixes) = &self.definitions.axes[used.axis].kind else {
                 continue;
             };
-            spread = spread
-                .iter()
-                .flat_map(|(name, extra)| {
-                    suffixes.iter().enumerate().map(move |(entry, suffix)| {
-                        (format!("{name}_{suffix}"), extra + entry * used.stride)
+            let entry = |(column, path, extra): &(String, String, usize)| {
+                let (column, path, extra) = (column.clone(), path.clone(), *extra);
+                suffixes
+                    .iter()
+                    .enumerate()
+                    .map(move |(number, Suffix { name, official })| {
+                        let extra = extra + number * used.stride;
+                        (format!("{column}_{name}"), path.clone() + official, extra)
                     })
-                })
-                .collect();
+            };
+            spread = spread.iter().flat_map(entry).collect();
         }
+        let reach = field.end();
         spread
             .into_iter()
-            .map(|(name, extra)| column(field, name, Source::Field(field.strided(axes, extra))))
+            .map(|(name, official, extra)| Column {
+                official,
+                reach: (reach > self.shortest).then_some(reach),
+                ..column(field, name, Source::Field(field.strided(axes, extra)))
+            })
             .collect()
     }
 
@@ -749,14 +926,7 @@ impl PacketTables<'_> {
         let mut values = Vec::new();
         for (number, case) in cases.iter().enumerate() {
             for code in &case.codes {
-                let value = match place.scalar {
-                    Scalar::Char(length) if code.len() == length => Some(code.clone().into_bytes()),
-                    scalar if scalar.is_integer() => code
-                        .parse::<u64>()
-                        .ok()
-                        .map(|code| code.to_le_bytes()[..scalar.size()].to_vec()),
-                    _ => None,
-                };
+                let value = wire_bytes(place.scalar, code);
                 let value = value.ok_or_else(|| {
                     member
                         .at
@@ -782,6 +952,7 @@ fn column(field: &Flat, name: String, source: Source) -> Column {
         enumeration: field.enumeration,
         role: field.role,
         source,
+        reach: None,
     }
 }
 

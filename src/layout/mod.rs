@@ -5,9 +5,11 @@
 //! business of `decode`.
 
 mod compile;
+mod games;
 mod naming;
 mod parse;
 
+pub use games::{Evidence, EvidenceRule, Game, Games};
 pub use naming::snake_case;
 pub use parse::LayoutError;
 
@@ -25,6 +27,9 @@ pub enum Scalar {
     I64,
     F32,
     F64,
+    /// A word that is a flag in some games and a float in others: a whole
+    /// number 1 is 1.0, all else is a float.
+    FlagOrF32,
     /// Text of a fixed number of bytes, cut at the first NUL.
     Char(usize),
     /// Bytes without a known meaning, shown as hexadecimal digits.
@@ -37,7 +42,7 @@ impl Scalar {
         match self {
             Scalar::U8 | Scalar::I8 => 1,
             Scalar::U16 | Scalar::I16 => 2,
-            Scalar::U32 | Scalar::I32 | Scalar::F32 => 4,
+            Scalar::U32 | Scalar::I32 | Scalar::F32 | Scalar::FlagOrF32 => 4,
             Scalar::U64 | Scalar::I64 | Scalar::F64 => 8,
             Scalar::Char(length) | Scalar::Hex(length) => length,
         }
@@ -47,7 +52,7 @@ impl Scalar {
     pub fn is_integer(self) -> bool {
         !matches!(
             self,
-            Scalar::F32 | Scalar::F64 | Scalar::Char(_) | Scalar::Hex(_)
+            Scalar::F32 | Scalar::F64 | Scalar::FlagOrF32 | Scalar::Char(_) | Scalar::Hex(_)
         )
     }
 
@@ -63,7 +68,7 @@ impl Scalar {
             Scalar::I32 => i64::from(i32::from_le_bytes(*bytes.first_chunk()?)),
             Scalar::U64 => i64::try_from(u64::from_le_bytes(*bytes.first_chunk()?)).ok()?,
             Scalar::I64 => i64::from_le_bytes(*bytes.first_chunk()?),
-            Scalar::F32 | Scalar::F64 | Scalar::Char(_) | Scalar::Hex(_) => return None,
+            _ => return None,
         })
     }
 }
@@ -80,6 +85,16 @@ impl Place {
     pub fn read(self, record: &[u8]) -> Option<i64> {
         self.scalar.read_integer(record.get(self.offset..)?)
     }
+
+    /// The number at this place of `record`, if there is one.
+    pub fn read_number(self, record: &[u8]) -> Option<f64> {
+        let bytes = record.get(self.offset..)?;
+        Some(match self.scalar {
+            Scalar::F32 => f64::from(f32::from_le_bytes(*bytes.first_chunk()?)),
+            Scalar::F64 => f64::from_le_bytes(*bytes.first_chunk()?),
+            scalar => scalar.read_integer(bytes)? as f64,
+        })
+    }
 }
 
 /// A format: its packets, the tables they become, and the names of its values.
@@ -89,12 +104,22 @@ pub struct Layout {
     pub name: String,
     /// Name for people, such as `F1 25`.
     pub title: String,
+    /// The games that send it, if there are several or they matter.
+    pub games: Vec<Game>,
+    /// What tells these games apart.
+    pub evidence: Option<Evidence>,
+    /// Records come to one of these ports; to any if there are none.
+    pub ports: Vec<u16>,
     /// A record belongs to this format if all of these hold.
-    pub matches: Vec<(Place, i64)>,
-    /// Where a record says which packet it is.
+    pub matches: Vec<Match>,
+    /// Where a record says which packet it is; without it the length says so.
     pub select: Option<Place>,
     /// Where a record says which session it belongs to.
     pub session: Option<Place>,
+    /// Where a record says whether the car is being driven.
+    pub driving: Option<Place>,
+    /// What holds in every record if the layout is right.
+    pub checks: Vec<Check>,
     pub packets: Vec<Packet>,
     pub tables: Vec<Table>,
     pub enums: Vec<Enum>,
@@ -116,6 +141,17 @@ impl Layout {
         compile::compile(parse::parse(file, text, include)?)
     }
 
+    /// Whether more than the length tells its records from others.
+    pub fn is_marked(&self) -> bool {
+        !self.matches.is_empty() || !self.ports.is_empty()
+    }
+
+    /// Whether a record that came to `port` bears the marks of this format.
+    pub fn could_be(&self, record: &[u8], port: u16) -> bool {
+        (self.ports.is_empty() || self.ports.contains(&port))
+            && self.matches.iter().all(|mark| mark.holds(record))
+    }
+
     /// The packet of this name as the game spells it.
     pub fn packet(&self, name: &str) -> Option<&Packet> {
         self.packets.iter().find(|packet| packet.name == name)
@@ -127,6 +163,45 @@ impl Layout {
     }
 }
 
+/// Bytes that mark the records of a format: one of these values at a place.
+#[derive(Debug)]
+pub struct Match {
+    pub offset: usize,
+    /// As they stand on the wire, all of one length.
+    pub values: Vec<Vec<u8>>,
+}
+
+impl Match {
+    /// Whether `record` bears the mark.
+    pub fn holds(&self, record: &[u8]) -> bool {
+        let at = record.get(self.offset..).unwrap_or_default();
+        self.values.iter().any(|value| at.starts_with(value))
+    }
+}
+
+/// A number that must be the length of a vector.
+#[derive(Debug)]
+pub struct Check {
+    /// The official name of the number.
+    pub field: String,
+    pub number: Place,
+    /// The components of the vector.
+    pub vector: Vec<Place>,
+}
+
+impl Check {
+    /// Whether `record` agrees; `None` if all is zero and proves nothing.
+    pub fn holds(&self, record: &[u8]) -> Option<bool> {
+        let read = |place: &Place| place.read_number(record).unwrap_or(f64::NAN);
+        let number = read(&self.number);
+        let squares = self.vector.iter().map(|place| read(place).powi(2));
+        let length = squares.sum::<f64>().sqrt();
+        // Games differ by rounding alone, by up to some 0.00002.
+        let tolerance = 0.02 + 0.01 * length;
+        (number != 0.0 || length != 0.0).then(|| (number - length).abs() <= tolerance)
+    }
+}
+
 /// One kind of record of a format.
 #[derive(Debug)]
 pub struct Packet {
@@ -135,6 +210,8 @@ pub struct Packet {
     pub id: Option<i64>,
     /// Length in bytes, header included.
     pub size: usize,
+    /// Official lengths of records that lack the last fields.
+    pub shorter: Vec<usize>,
     /// Every field, header included, in wire order.
     pub leaves: Vec<Leaf>,
     /// Positions in [`Layout::tables`] of the tables that this packet fills.
@@ -142,6 +219,11 @@ pub struct Packet {
 }
 
 impl Packet {
+    /// Whether a record of this length is sound.
+    pub fn has_length(&self, length: usize) -> bool {
+        length == self.size || self.shorter.contains(&length)
+    }
+
     /// Where a field lies, by its official path with an index for each array,
     /// such as `carTelemetryData[3].tyresPressure[0]`. The cases of a union
     /// lie below their code: `eventDetails.FTLP.lapTime`.
@@ -265,6 +347,9 @@ pub struct Column {
     pub enumeration: Option<usize>,
     pub role: Role,
     pub source: Source,
+    /// The length that a record must have for the value to be there, if not
+    /// every record of the packet has it.
+    pub reach: Option<usize>,
 }
 
 /// What a column is for.
@@ -297,7 +382,12 @@ pub enum Source {
 impl Column {
     /// Whether rows without a value are possible.
     pub fn nullable(&self) -> bool {
-        matches!(self.source, Source::Variant { .. })
+        matches!(self.source, Source::Variant { .. }) || self.reach.is_some()
+    }
+
+    /// The game's own name without those of the structs around it.
+    pub fn official_name(&self) -> &str {
+        self.official.rsplit('.').next().unwrap_or_default()
     }
 }
 
@@ -333,6 +423,8 @@ pub enum EnumKind {
     Flags(Vec<(u64, String)>),
     /// One name for each text value.
     Codes(Vec<(String, String)>),
+    /// One name a value, for each set of games anew.
+    ByGame(Vec<(Games, Vec<(i64, String)>)>),
 }
 
 /// A car takes part from the moment that a field of it reaches a value.

@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use super::{Enum, EnumKind, Role, Scalar};
+use super::{Enum, EnumKind, EvidenceRule, Game, Games, Role, Scalar};
 
 /// Why a layout file cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -36,14 +36,37 @@ pub(super) struct Definitions {
     pub start: Location,
     pub name: String,
     pub title: String,
-    pub matches: Vec<(Location, String, i64)>,
+    pub games: Vec<Game>,
+    pub ports: Vec<u16>,
+    pub matches: Vec<(Location, String, Vec<String>)>,
     pub select: Option<(Location, String)>,
     pub session: Option<(Location, String)>,
+    pub driving: Option<(Location, String)>,
+    pub checks: Vec<CheckDefinition>,
+    pub evidence: Option<EvidenceDefinition>,
+    /// Names for types, with what they stand for.
+    pub types: Vec<(String, String)>,
     pub axes: Vec<AxisDefinition>,
     pub header: Vec<Member>,
     pub structs: Vec<StructDefinition>,
     pub packets: Vec<PacketDefinition>,
     pub enums: Vec<(Location, Enum)>,
+}
+
+/// A field that must be the length of a vector.
+#[derive(Debug)]
+pub(super) struct CheckDefinition {
+    pub at: Location,
+    pub field: String,
+    pub vector: Vec<String>,
+}
+
+#[derive(Debug)]
+pub(super) struct EvidenceDefinition {
+    pub at: Location,
+    pub value: String,
+    pub by: String,
+    pub rules: Vec<EvidenceRule>,
 }
 
 #[derive(Debug)]
@@ -56,7 +79,7 @@ pub(super) struct AxisDefinition {
 #[derive(Debug)]
 pub(super) enum AxisKind {
     /// Entries become columns with these suffixes.
-    Columns(Vec<String>),
+    Columns(Vec<Suffix>),
     /// Entries become rows.
     Rows {
         length: usize,
@@ -67,6 +90,15 @@ pub(super) enum AxisKind {
         player: Option<String>,
         active: Option<ActiveDefinition>,
     },
+}
+
+/// What tells a column of an array from its neighbours.
+#[derive(Debug)]
+pub(super) struct Suffix {
+    pub name: String,
+    /// What the game itself writes behind the name, if the entries of the
+    /// array have names of their own there.
+    pub official: String,
 }
 
 #[derive(Debug)]
@@ -88,7 +120,8 @@ pub(super) struct PacketDefinition {
     pub at: Location,
     pub name: String,
     pub id: Option<i64>,
-    pub size: usize,
+    /// Official lengths; more than one if the packet may end earlier.
+    pub sizes: Vec<usize>,
     pub rows: Vec<String>,
     pub table: Option<String>,
     pub members: Vec<Member>,
@@ -104,6 +137,8 @@ pub(super) struct Member {
     pub rename: Option<String>,
     pub enumeration: Option<String>,
     pub role: Role,
+    /// Where it lies, if the file says so.
+    pub offset: Option<usize>,
     pub note: String,
     /// The table of its own that it belongs to, with those around it.
     pub table: Option<String>,
@@ -120,6 +155,7 @@ impl Member {
             rename: None,
             enumeration: None,
             role: Role::Value,
+            offset: None,
             note: note.into(),
             table: None,
         }
@@ -148,6 +184,8 @@ pub(super) struct Case {
 const LARGEST_PACKET: usize = 65_535;
 const LARGEST_AXIS: usize = 4_096;
 const DEEPEST_INCLUDE: usize = 32;
+/// Far above any real format; files that include each other can grow fast.
+const MOST_LINES: usize = 100_000;
 
 pub(super) fn parse(
     file: &str,
@@ -162,9 +200,15 @@ pub(super) fn parse(
             },
             name: String::new(),
             title: String::new(),
+            games: Vec::new(),
+            ports: Vec::new(),
             matches: Vec::new(),
             select: None,
             session: None,
+            driving: None,
+            checks: Vec::new(),
+            evidence: None,
+            types: Vec::new(),
             axes: Vec::new(),
             header: Vec::new(),
             structs: Vec::new(),
@@ -173,6 +217,7 @@ pub(super) fn parse(
         },
         open: Open::Nothing,
         table: None,
+        lines: 0,
         include,
     };
     parser.file(file, text, 0)?;
@@ -194,6 +239,7 @@ enum Open {
     Packet,
     Union,
     Enum,
+    Evidence,
 }
 
 struct Parser<'a> {
@@ -201,12 +247,16 @@ struct Parser<'a> {
     open: Open,
     /// The table that the next fields of the packet go to, if not its own.
     table: Option<String>,
+    /// How many lines were read, includes included.
+    lines: usize,
     include: &'a dyn Fn(&str) -> Option<String>,
 }
 
 impl Parser<'_> {
     fn file(&mut self, file: &str, text: &str, depth: usize) -> Result<(), LayoutError> {
         let file: Rc<str> = file.into();
+        // Some editors put a byte order mark first.
+        let text = text.trim_start_matches('\u{feff}');
         for (number, line) in text.lines().enumerate() {
             let at = Location {
                 file: file.clone(),
@@ -214,6 +264,10 @@ impl Parser<'_> {
             };
             let indented = line.starts_with(char::is_whitespace);
             let line = line.trim();
+            self.lines += 1;
+            if self.lines > MOST_LINES {
+                return Err(at.error(format!("more than {MOST_LINES} lines with all includes")));
+            }
             if line.is_empty() || line.starts_with('#') {
                 continue;
             }
@@ -226,7 +280,11 @@ impl Parser<'_> {
                 let text = (self.include)(name)
                     .ok_or_else(|| at.error(format!("cannot read the included file {name}")))?;
                 self.file(name, &text, depth + 1)?;
-                self.open = Open::Nothing;
+                // Included below something, the lines belong to it.
+                if !indented {
+                    self.close_union()?;
+                    self.open = Open::Nothing;
+                }
                 continue;
             }
             if indented {
@@ -248,16 +306,57 @@ impl Parser<'_> {
         let definitions = &mut self.definitions;
         match words[..] {
             ["format", name, ..] => {
+                if !definitions.name.is_empty() {
+                    return Err(at.error("a second `format` line: a file describes one format"));
+                }
                 definitions.start = at.clone();
-                definitions.name = name.into();
-                definitions.title = rest_of(line, 2).into();
+                definitions.name = file_name(at, name)?;
+                definitions.title = match rest_of(line, 2) {
+                    "" => name.into(),
+                    title => title.into(),
+                };
             }
-            ["match", field, "=", value] => {
-                let value = integer(at, value)?;
-                definitions.matches.push((at.clone(), field.into(), value));
+            ["game", id, ..] => {
+                if definitions.games.len() == Games::MOST {
+                    return Err(at.error(format!("a format has at most {} games", Games::MOST)));
+                }
+                definitions.games.push(Game {
+                    id: id.into(),
+                    title: rest_of(line, 2).into(),
+                });
+            }
+            ["port", ref ports @ ..] if !ports.is_empty() => {
+                for port in ports {
+                    let port = port
+                        .parse()
+                        .map_err(|_| at.error(format!("`{port}` is not a port")))?;
+                    definitions.ports.push(port);
+                }
+            }
+            ["match", field, "=", ref values @ ..] if !values.is_empty() => {
+                let values = values.iter().map(|value| value.to_string()).collect();
+                definitions.matches.push((at.clone(), field.into(), values));
             }
             ["select", field] => definitions.select = Some((at.clone(), field.into())),
             ["session", field] => definitions.session = Some((at.clone(), field.into())),
+            ["driving", field] => definitions.driving = Some((at.clone(), field.into())),
+            ["check", field, "=", "length", ref vector @ ..] if !vector.is_empty() => {
+                definitions.checks.push(CheckDefinition {
+                    at: at.clone(),
+                    field: field.into(),
+                    vector: vector.iter().map(|field| field.to_string()).collect(),
+                });
+            }
+            ["type", name, "=", kind] => definitions.types.push((name.into(), kind.into())),
+            ["tell", value, "by", by] => {
+                definitions.evidence = Some(EvidenceDefinition {
+                    at: at.clone(),
+                    value: value.into(),
+                    by: by.into(),
+                    rules: Vec::new(),
+                });
+                self.open = Open::Evidence;
+            }
             ["axis", name, ref rest @ ..] => definitions.axes.push(AxisDefinition {
                 at: at.clone(),
                 name: name.into(),
@@ -276,38 +375,53 @@ impl Parser<'_> {
                 definitions.packets.push(packet(at, name, rest)?);
                 self.open = Open::Packet;
             }
-            [kind @ ("enum" | "flags"), name] => {
-                // What an included file says may be said anew.
-                definitions
-                    .enums
-                    .retain(|(known, e)| e.name != name || known.file == at.file);
-                definitions.enums.push((
-                    at.clone(),
-                    Enum {
-                        name: name.into(),
-                        kind: match kind {
-                            "flags" => EnumKind::Flags(Vec::new()),
-                            _ => EnumKind::Values(Vec::new()),
+            ["enum", name, "of", ref games @ ..] => {
+                let games = games_named(at, &definitions.games, games)?;
+                // The names for each set of games make one enum.
+                let known = definitions.enums.iter().position(|(_, known)| {
+                    known.name == name && matches!(known.kind, EnumKind::ByGame(_))
+                });
+                let mut variants = match known.map(|known| definitions.enums.remove(known)) {
+                    Some((
+                        _,
+                        Enum {
+                            kind: EnumKind::ByGame(variants),
+                            ..
                         },
-                    },
-                ));
-                self.open = Open::Enum;
+                    )) => variants,
+                    _ => Vec::new(),
+                };
+                variants.push((games, Vec::new()));
+                self.begin_enum(at, name, EnumKind::ByGame(variants));
             }
+            ["enum", name] => self.begin_enum(at, name, EnumKind::Values(Vec::new())),
+            ["flags", name] => self.begin_enum(at, name, EnumKind::Flags(Vec::new())),
             _ => {
                 return Err(at.error(format!(
-                    "cannot read `{line}`: at the margin stand format, match, select, session, \
-                     include, axis, header, struct, packet, enum and flags; fields and values are \
-                     indented below them"
+                    "cannot read `{line}`: at the margin stand format, game, port, match, select, \
+                     session, driving, check, tell, include, type, axis, header, struct, packet, \
+                     enum and flags; fields and values are indented below them"
                 )));
             }
         }
         Ok(())
     }
 
+    fn begin_enum(&mut self, at: &Location, name: &str, kind: EnumKind) {
+        let enums = &mut self.definitions.enums;
+        // What an included file says may be said anew.
+        enums.retain(|(known, e)| e.name != name || known.file == at.file);
+        let name = name.into();
+        enums.push((at.clone(), Enum { name, kind }));
+        self.open = Open::Enum;
+    }
+
     /// An indented line belongs to the statement above it.
     fn inner_line(&mut self, at: &Location, line: &str) -> Result<(), LayoutError> {
-        if matches!(self.open, Open::Enum) {
-            return self.enum_value(at, line);
+        match self.open {
+            Open::Enum => return self.enum_value(at, line),
+            Open::Evidence => return self.evidence_rule(at, line),
+            _ => {}
         }
         let (line, note) = match line.split_once(" -- ") {
             Some((line, note)) => (line.trim_end(), note.trim()),
@@ -335,7 +449,8 @@ impl Parser<'_> {
             (["end"], Open::Union) => self.open = Open::Packet,
             (["table", name], Open::Packet) => self.table = Some((*name).into()),
             ([name, kind, rest @ ..], _) => {
-                let mut member = member(at, name, kind, rest, note)?;
+                let kind = self.resolve(kind);
+                let mut member = member(at, name, &kind, rest, note)?;
                 member.table = self.table.clone();
                 self.members(at)?.push(member);
             }
@@ -344,6 +459,37 @@ impl Parser<'_> {
                     "cannot read `{line}`: a field is written as `NAME TYPE [UNIT]`"
                 )));
             }
+        }
+        Ok(())
+    }
+
+    /// The type with a name that stands for another replaced.
+    fn resolve(&self, kind: &str) -> String {
+        let (base, brackets) = kind.split_at(kind.find('[').unwrap_or(kind.len()));
+        let mut types = self.definitions.types.iter();
+        let base = types
+            .find_map(|(name, kind)| (name == base).then_some(kind.as_str()))
+            .unwrap_or(base);
+        format!("{base}{brackets}")
+    }
+
+    fn evidence_rule(&mut self, at: &Location, line: &str) -> Result<(), LayoutError> {
+        let line = line.split(" -- ").next().unwrap_or(line);
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let (value, range, games) = match words.as_slice() {
+            [value, range, games @ ..] if !games.is_empty() => (value, range, games),
+            _ => {
+                return Err(at.error("a line of `tell` is written as `VALUE LOW..HIGH GAME…`"));
+            }
+        };
+        let (low, high) = range.split_once("..").unwrap_or((range, range));
+        let rule = EvidenceRule {
+            value: integer(at, value)?,
+            by: integer(at, low)?..=integer(at, high)?,
+            games: games_named(at, &self.definitions.games, games)?,
+        };
+        if let Some(evidence) = &mut self.definitions.evidence {
+            evidence.rules.push(rule);
         }
         Ok(())
     }
@@ -372,7 +518,7 @@ impl Parser<'_> {
             Open::Union => open_cases(&mut definitions.packets)
                 .last_mut()
                 .map(|case| &mut case.members),
-            Open::Nothing | Open::Enum => None,
+            Open::Nothing | Open::Enum | Open::Evidence => None,
         };
         members.ok_or_else(|| {
             at.error("a field must stand below a `header`, `struct`, `packet` or `case` line")
@@ -391,19 +537,39 @@ impl Parser<'_> {
             EnumKind::Flags(bits) => {
                 let bit = u64::try_from(integer(at, value)?)
                     .map_err(|_| at.error("a flag is a positive number"))?;
-                bits.push((bit, name));
+                add_name(at, bits, bit, name)?;
             }
             EnumKind::Values(values) => match integer(at, value) {
-                Ok(value) => values.push((value, name)),
+                Ok(value) => add_name(at, values, value, name)?,
                 Err(_) if values.is_empty() => {
                     definition.kind = EnumKind::Codes(vec![(value.into(), name)]);
                 }
                 Err(error) => return Err(error),
             },
-            EnumKind::Codes(codes) => codes.push((value.into(), name)),
+            EnumKind::Codes(codes) => add_name(at, codes, value.into(), name)?,
+            EnumKind::ByGame(variants) => {
+                if let Some((_, values)) = variants.last_mut() {
+                    add_name(at, values, integer(at, value)?, name)?;
+                }
+            }
         }
         Ok(())
     }
+}
+
+fn add_name<T: PartialEq>(
+    at: &Location,
+    names: &mut Vec<(T, String)>,
+    value: T,
+    name: String,
+) -> Result<(), LayoutError> {
+    if let Some((_, known)) = names.iter().find(|(known, _)| *known == value) {
+        return Err(at.error(format!(
+            "this value has the name {known} already: remove one"
+        )));
+    }
+    names.push((value, name));
+    Ok(())
 }
 
 /// The cases of the union that is open: the last member of the last packet.
@@ -419,9 +585,16 @@ fn open_cases(packets: &mut [PacketDefinition]) -> &mut Vec<Case> {
 
 fn axis(at: &Location, words: &[&str]) -> Result<AxisKind, LayoutError> {
     match words {
-        ["columns", suffixes @ ..] if !suffixes.is_empty() => Ok(AxisKind::Columns(
-            suffixes.iter().map(|suffix| (*suffix).into()).collect(),
-        )),
+        ["columns", suffixes @ ..] if !suffixes.is_empty() => {
+            let suffixes = suffixes.iter().map(|suffix| {
+                let (name, official) = suffix.split_once('=').unwrap_or((suffix, ""));
+                Suffix {
+                    name: name.into(),
+                    official: official.into(),
+                }
+            });
+            Ok(AxisKind::Columns(suffixes.collect()))
+        }
         ["rows", length, options @ ..] => {
             let length = count(at, length, LARGEST_AXIS)?;
             let mut index = None;
@@ -487,7 +660,7 @@ fn packet(at: &Location, name: &str, words: &[&str]) -> Result<PacketDefinition,
         at: at.clone(),
         name: name.into(),
         id: None,
-        size: 0,
+        sizes: Vec::new(),
         rows: Vec::new(),
         table: None,
         members: Vec::new(),
@@ -496,7 +669,16 @@ fn packet(at: &Location, name: &str, words: &[&str]) -> Result<PacketDefinition,
     while let Some(word) = words.next() {
         match (*word, words.peek()) {
             ("id", Some(value)) => packet.id = Some(integer(at, value)?),
-            ("size", Some(value)) => packet.size = count(at, value, LARGEST_PACKET)?,
+            ("size", Some(first)) => {
+                packet.sizes.push(count(at, first, LARGEST_PACKET)?);
+                words.next();
+                let is_number =
+                    |word: &&&str| word.starts_with(|first: char| first.is_ascii_digit());
+                while let Some(size) = words.next_if(is_number) {
+                    packet.sizes.push(count(at, size, LARGEST_PACKET)?);
+                }
+                continue;
+            }
             ("table", Some(value)) => packet.table = Some(value.to_string()),
             ("rows", Some(_)) => {
                 while let Some(axis) = words.next_if(|word| **word != "table") {
@@ -506,13 +688,13 @@ fn packet(at: &Location, name: &str, words: &[&str]) -> Result<PacketDefinition,
             }
             _ => {
                 return Err(at.error(format!(
-                    "unexpected `{word}`: a packet is written as `packet NAME [id N] size N [table NAME] [rows AXIS…]`"
+                    "unexpected `{word}`: a packet is written as `packet NAME [id N] size N… [table NAME] [rows AXIS…]`"
                 )));
             }
         }
         words.next();
     }
-    if packet.size == 0 {
+    if packet.sizes.is_empty() {
         return Err(at.error(format!(
             "packet {name} does not state its length: add `size N`, the official number of bytes"
         )));
@@ -552,6 +734,7 @@ fn member(
         "i64" => MemberKind::Scalar(Scalar::I64),
         "f32" => MemberKind::Scalar(Scalar::F32),
         "f64" => MemberKind::Scalar(Scalar::F64),
+        "flag|f32" => MemberKind::Scalar(Scalar::FlagOrF32),
         "char" | "hex" | "padding" => {
             if axes.is_empty() {
                 return Err(at.error(format!("`{base}` needs a length: write `{base}[N]`")));
@@ -570,14 +753,20 @@ fn member(
     let mut words = words.iter();
     while let Some(word) = words.next() {
         match *word {
-            "as" | "enum" => {
+            "as" | "enum" | "at" => {
                 let value = words
                     .next()
-                    .ok_or_else(|| at.error(format!("`{word}` needs a name after it")))?
+                    .ok_or_else(|| at.error(format!("`{word}` needs something after it")))?
                     .to_string();
                 match *word {
                     "as" => member.rename = Some(value),
-                    _ => member.enumeration = Some(value),
+                    "enum" => member.enumeration = Some(value),
+                    _ => {
+                        let offset = value.parse().ok().filter(|offset| *offset < LARGEST_PACKET);
+                        member.offset = Some(offset.ok_or_else(|| {
+                            at.error(format!("`{value}` is not a place in a datagram"))
+                        })?);
+                    }
                 }
             }
             "key" => member.role = Role::Key,
@@ -594,12 +783,41 @@ fn member(
     Ok(member)
 }
 
+/// A name that files and folders can have on every system.
+pub(super) fn file_name(at: &Location, name: &str) -> Result<String, LayoutError> {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    match name.starts_with(|first: char| first.is_ascii_lowercase()) && name.chars().all(plain) {
+        true => Ok(name.into()),
+        false => Err(at.error(format!(
+            "`{name}` names a folder or a file: use lower-case letters, digits and _, a letter first"
+        ))),
+    }
+}
+
+/// The set of the games with these ids.
+fn games_named(at: &Location, known: &[Game], ids: &[&str]) -> Result<Games, LayoutError> {
+    ids.iter().try_fold(Games::NONE, |set, id| {
+        let position = known.iter().position(|game| game.id == *id);
+        let position = position.ok_or_else(|| {
+            at.error(format!(
+                "unknown game {id}: declare it above with `game {id} TITLE`"
+            ))
+        })?;
+        Ok(set.with(position))
+    })
+}
+
 fn integer(at: &Location, text: &str) -> Result<i64, LayoutError> {
-    let parsed = match text.strip_prefix("0x") {
-        Some(digits) => i64::from_str_radix(digits, 16),
-        None => text.parse(),
-    };
-    parsed.map_err(|_| at.error(format!("`{text}` is not a whole number")))
+    let parsed = parse_integer(text).and_then(|value| i64::try_from(value).ok());
+    parsed.ok_or_else(|| at.error(format!("`{text}` is not a whole number")))
+}
+
+/// A whole number, in decimal or behind `0x` in hexadecimal digits.
+pub(super) fn parse_integer(text: &str) -> Option<i128> {
+    match text.strip_prefix("0x") {
+        Some(digits) => i128::from_str_radix(digits, 16).ok(),
+        None => text.parse().ok(),
+    }
 }
 
 fn count(at: &Location, text: &str, largest: usize) -> Result<usize, LayoutError> {

@@ -270,6 +270,14 @@ impl Outputs {
     }
 }
 
+/// Several tables are wanted where only one can go.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "one file or stream holds one table: choose one with `--tables`, or give a folder to -o. \
+     There are {0}"
+)]
+pub struct OnlyOneTable(String);
+
 impl Sinks for Outputs {
     fn announce(&self, tables: &[Arc<TablePlan>]) -> anyhow::Result<()> {
         let mut state = lock(&self.state);
@@ -279,12 +287,7 @@ impl Sinks for Outputs {
         let is_single = !matches!(self.options.destination, Destination::Folder(_));
         if is_single && state.announced.len() > 1 {
             let names: Vec<&str> = state.announced.keys().map(String::as_str).collect();
-            bail!(
-                "one file or stream holds one table, but {} are wanted: choose one with \
-                 `--tables`, or give a folder to -o. There are {}",
-                names.len(),
-                names.join(", ")
-            );
+            return Err(OnlyOneTable(names.join(", ")).into());
         }
         if self.options.force || self.options.skip_existing {
             return Ok(());

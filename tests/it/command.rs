@@ -461,11 +461,11 @@ fn misspelt_names_are_refused_with_a_hint() {
     let place = Workplace::new();
     let sample = sample_path();
     for (arguments, hint) in [
-        (["--tables", "telemetry"], "did you mean car_telemetry?"),
+        (["--tables", "car"], "did you mean car_"),
         (["--tables", "xyzzy"], "there is no table xyzzy"),
         (["--tables", "car_telemtry"], "did you mean car_telemetry?"),
         (["--tables", "LAP-DATA"], "did you mean lap_data?"),
-        (["--columns", "Speed"], "did you mean speed?"),
+        (["--columns", "SPEED"], "did you mean speed?"),
         (["--columns", "car_index,session_uid"], "need not be named"),
         (["--columns", "!*"], "need not be named"),
         (

@@ -8,6 +8,7 @@ mod golden;
 mod layout;
 mod snapshots;
 mod support;
+mod user_layout;
 
 #[allow(
     dead_code,

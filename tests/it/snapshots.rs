@@ -36,7 +36,7 @@ fn describe(schema: &Value, table: &Table) -> String {
 }
 
 #[test]
-fn every_table_of_every_f1_sample() {
+fn every_table_of_every_sample() {
     let mut settings = insta::Settings::clone_current();
     settings.set_snapshot_path("../../snapshots");
     settings.set_prepend_module_to_snapshot(false);

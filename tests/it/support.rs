@@ -64,9 +64,14 @@ impl Workplace {
         run
     }
 
-    /// The rows of a CSV table that was written below `out`.
+    /// The rows of a CSV table of F1 25 that was written below `out`.
     pub fn table(&self, name: &str) -> Table {
-        let path = self.path(&format!("out/f1_2025/{name}.csv"));
+        self.table_of("f1_2025", name)
+    }
+
+    /// The rows of a CSV table that was written below `out`.
+    pub fn table_of(&self, format: &str, name: &str) -> Table {
+        let path = self.path(&format!("out/{format}/{name}.csv"));
         let text = std::fs::read(&path);
         Table::parse(&text.unwrap_or_else(|error| panic!("{}: {error}", path.display())))
     }
@@ -140,7 +145,12 @@ pub const DESTINATION: ([u8; 4], u16) = ([10, 0, 0, 2], 20_777);
 
 /// The IPv4 packet of a datagram.
 pub fn ipv4(payload: &[u8]) -> Vec<u8> {
-    let builder = PacketBuilder::ipv4(SOURCE.0, DESTINATION.0, 64).udp(SOURCE.1, DESTINATION.1);
+    ipv4_from(SOURCE.0, DESTINATION.1, payload)
+}
+
+/// The IPv4 packet of a datagram from this host to this port.
+pub fn ipv4_from(host: [u8; 4], port: u16, payload: &[u8]) -> Vec<u8> {
+    let builder = PacketBuilder::ipv4(host, DESTINATION.0, 64).udp(SOURCE.1, port);
     let mut bytes = Vec::new();
     builder.write(&mut bytes, payload).expect("a packet");
     bytes

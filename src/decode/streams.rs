@@ -1,0 +1,135 @@
+//! What the datagrams of one sender say together: which of the games that
+//! share their format sends them, and whether the layout can be right.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use crate::layout::{Games, Layout};
+
+/// More senders than a capture of a real network has; those beyond it are not
+/// told apart.
+const MOST_SENDERS: usize = 1_000;
+/// A layout is doubtful once more than one in this many datagrams disagrees.
+const DOUBTFUL_SHARE: u64 = 10;
+
+/// The senders of a capture, by format.
+#[derive(Debug, Default)]
+pub struct Streams {
+    streams: BTreeMap<(usize, Option<IpAddr>), Stream>,
+}
+
+/// The datagrams of one format from one sender.
+#[derive(Debug, Clone)]
+pub struct Stream {
+    pub format: String,
+    /// `None` for the senders that are not told apart any more.
+    pub sender: Option<IpAddr>,
+    pub datagrams: u64,
+    /// The games that can have sent what was seen last.
+    games: Games,
+    /// Short names and titles of the format's games.
+    known_games: Vec<(String, String)>,
+    /// Datagrams that could have contradicted the layout, and those that did.
+    checked: u64,
+    contradictions: u64,
+    pub first_contradiction: Option<Contradiction>,
+}
+
+/// A field that is not what the layout says it must be.
+#[derive(Debug, Clone)]
+pub struct Contradiction {
+    pub field: String,
+    pub offset: u64,
+}
+
+impl Streams {
+    /// Notes a datagram at `offset` of the capture; `given` are the games that
+    /// the user has left. Returns the games that can have sent it.
+    pub(super) fn note(
+        &mut self,
+        (number, layout): (usize, &Layout),
+        sender: IpAddr,
+        payload: &[u8],
+        offset: u64,
+        given: Games,
+    ) -> Games {
+        if layout.checks.is_empty() && layout.games.is_empty() {
+            return given;
+        }
+        let known =
+            self.streams.len() < MOST_SENDERS || self.streams.contains_key(&(number, Some(sender)));
+        let sender = known.then_some(sender);
+        let stream = self
+            .streams
+            .entry((number, sender))
+            .or_insert_with(|| Stream::new(layout, sender, given));
+        stream.datagrams += 1;
+        for check in &layout.checks {
+            let Some(holds) = check.holds(payload) else {
+                continue;
+            };
+            stream.checked += 1;
+            if !holds {
+                stream.contradictions += 1;
+                stream.first_contradiction.get_or_insert(Contradiction {
+                    field: check.field.clone(),
+                    offset,
+                });
+            }
+        }
+        if let Some(evidence) = &layout.evidence {
+            let seen = evidence.of(payload).and(given);
+            if !seen.is_empty() {
+                let agreed = stream.games.and(seen);
+                // A sender may start another game.
+                stream.games = match agreed.is_empty() {
+                    true => seen,
+                    false => agreed,
+                };
+            }
+        }
+        stream.games
+    }
+
+    pub(super) fn into_list(self) -> Vec<Stream> {
+        self.streams.into_values().collect()
+    }
+
+    pub(super) fn any_doubtful(&self) -> bool {
+        self.streams.values().any(Stream::is_doubtful)
+    }
+}
+
+impl Stream {
+    fn new(layout: &Layout, sender: Option<IpAddr>, games: Games) -> Stream {
+        let known_games = layout.games.iter();
+        Stream {
+            format: layout.name.clone(),
+            sender,
+            datagrams: 0,
+            games,
+            known_games: known_games
+                .map(|game| (game.id.clone(), game.title.clone()))
+                .collect(),
+            checked: 0,
+            contradictions: 0,
+            first_contradiction: None,
+        }
+    }
+
+    /// Short name and title of each game that can have sent the last datagram.
+    pub fn games(&self) -> impl Iterator<Item = &(String, String)> {
+        let known = self.known_games.iter().enumerate();
+        known.filter_map(|(position, game)| self.games.contains(position).then_some(game))
+    }
+
+    /// Whether so many datagrams contradict the layout that it may be wrong.
+    pub fn is_doubtful(&self) -> bool {
+        self.contradictions * DOUBTFUL_SHARE > self.checked
+    }
+
+    /// Datagrams that contradict the layout, of how many that could have.
+    pub fn contradictions(&self) -> (u64, u64) {
+        (self.contradictions, self.checked)
+    }
+}

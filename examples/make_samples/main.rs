@@ -11,6 +11,7 @@
 
 mod capture;
 mod f1;
+mod forza;
 mod outgauge;
 mod packet;
 
@@ -39,6 +40,11 @@ pub fn write_samples(folder: &Path) -> Result<(), Box<dyn std::error::Error>> {
     for year in f1::YEARS {
         let mut writer = CaptureWriter::create(&folder.join(format!("f1_{year}.pcap")))?;
         f1::weekend(&mut writer, year)?;
+        writer.finish()?;
+    }
+    for format in forza::FORMATS {
+        let mut writer = CaptureWriter::create(&folder.join(format!("{format}.pcap")))?;
+        forza::drive(&mut writer, format)?;
         writer.finish()?;
     }
     let mut writer = CaptureWriter::create(&folder.join("outgauge.pcap"))?;

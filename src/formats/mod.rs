@@ -28,6 +28,8 @@ const FILES: &[(&str, &str)] = files! {
     "f1/2024.layout" "f1/2024.enums"
     "f1/2025.layout" "f1/2025.enums"
     "f1/2026.layout" "f1/2026.enums"
+    "forza/sled.layout" "forza/dash.layout" "forza/horizon.layout" "forza/motorsport.layout"
+    "forza/forza.common" "forza/motorsport.classes" "forza/sled.fields" "forza/dash.fields"
 };
 
 /// Every built-in layout, oldest first.

@@ -3,6 +3,7 @@
 mod capture;
 mod command;
 mod damage;
+mod forza;
 mod generated;
 mod golden;
 mod layout;

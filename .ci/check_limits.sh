@@ -14,6 +14,7 @@ trap cleanup EXIT
 fail() { echo "FAILED: $*" >&2; exit 1; }
 
 "$make_samples" 200MB "$scratch/race.pcap"
+"$make_samples" 200MB "$scratch/stint.ibt"
 
 mkdir "$scratch/disk"
 mount -t tmpfs -o size=4m tmpfs "$scratch/disk"
@@ -45,8 +46,9 @@ wait "$pid" || code=$?
 [ -z "$(find "$scratch/interrupted" -type f)" ] || fail "an interrupt left files"
 echo "interrupt: $(cat "$scratch/stderr")"
 
-for format in parquet ndjson; do
-    "$simtel" convert "$scratch/race.pcap" -o "$scratch/$format" -f "$format" -q &
+for run in "race.pcap parquet" "race.pcap ndjson" "stint.ibt parquet" "stint.ibt ndjson"; do
+    read -r input format <<<"$run"
+    "$simtel" convert "$scratch/$input" -o "$scratch/$input.$format" -f "$format" -q &
     pid=$!
     peak=0
     while memory=$(awk '/RssAnon/ {print $2}' "/proc/$pid/status" 2>/dev/null) && [ -n "$memory" ]; do
@@ -55,6 +57,6 @@ for format in parquet ndjson; do
     done
     wait "$pid"
     [ "$peak" -gt 0 ] || fail "the memory of simtel was not seen"
-    [ "$peak" -lt 524288 ] || fail "$format took $((peak / 1024)) MiB of memory"
-    echo "memory: $format took at most $((peak / 1024)) MiB"
+    [ "$peak" -lt 524288 ] || fail "$run took $((peak / 1024)) MiB of memory"
+    echo "memory: $run took at most $((peak / 1024)) MiB"
 done

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Times whole conversions of a large synthetic F1 25 capture: megabytes of
-# capture a second, and the peak of memory without the pages of the mapped file.
+# Times whole conversions of a large synthetic F1 25 capture and of a large
+# synthetic iRacing recording: megabytes of input a second, and the peak of memory
+# without the pages of the mapped file.
 # Needs Linux.
 #
 # usage: benches/convert.sh [SIZE] [RUNS]      (1GB, 5)
@@ -12,11 +13,12 @@ cargo build --release --quiet --example make_samples
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 target/release/examples/make_samples "$size" "$scratch/race.pcap"
-bytes=$(stat -c %s "$scratch/race.pcap")
+target/release/examples/make_samples "$size" "$scratch/stint.ibt"
+input=$scratch/race.pcap
 
 convert() {
     rm -rf "$scratch/out"
-    target/release/simtel convert "$scratch/race.pcap" -o "$scratch/out" -q "$@"
+    target/release/simtel convert "$input" -o "$scratch/out" -q "$@"
 }
 
 measure() {
@@ -40,16 +42,22 @@ measure() {
         end=$(date +%s%N)
         times+=($(((end - start) / 1000000)))
     done
-    local median
+    local median bytes
+    bytes=$(stat -c %s "$input")
     median=$(printf '%s\n' "${times[@]}" | sort -n | sed -n "$(((runs + 1) / 2))p")
     printf '%-34s %6d ms (median of %d)  %5d MB/s  %5d MiB peak  %8d kB written\n' \
         "$name" "$median" "$runs" $((bytes / median / 1000)) $((peak / 1024)) \
         "$(du -sk "$scratch/out" | cut -f1)"
 }
 
-echo "$bytes bytes of capture, $(nproc) cores"
+echo "$(stat -c %s "$input") bytes of capture, $(nproc) cores"
 measure "all tables to parquet"
 measure "all tables to parquet, 1 thread" --threads 1
 measure "car_telemetry to parquet" --tables car_telemetry
 measure "car_telemetry to csv" --tables car_telemetry -f csv
 measure "car_telemetry to ndjson" --tables car_telemetry -f ndjson
+input=$scratch/stint.ibt
+echo "$(stat -c %s "$input") bytes of recording"
+measure "all of a recording to parquet"
+measure "10 variables to parquet" --tables ticks \
+    --columns Speed,RPM,Gear,Throttle,Brake,Lap,LapDist,LapDistPct,Lat,Lon

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! cargo run --example make_samples                       # writes samples/
-//! cargo run --release --example make_samples -- 1GB out.pcap
+//! cargo run --release --example make_samples -- 1GB out.pcap    # F1 25
+//! cargo run --release --example make_samples -- 1GB out.ibt     # iRacing
 //! ```
 //!
 //! Everything is computed, so the same command gives the same bytes. The bytes
@@ -12,6 +13,7 @@
 mod capture;
 mod f1;
 mod forza;
+mod ibt;
 mod outgauge;
 mod packet;
 
@@ -25,11 +27,16 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         [] => write_samples(&Path::new(env!("CARGO_MANIFEST_DIR")).join("samples"))?,
         [size, path] => {
             let size = parse_size(size).ok_or("write a size such as 500MB or 1GB")?;
-            let mut writer = CaptureWriter::create(Path::new(path))?;
-            f1::long_race(&mut writer, size)?;
-            writer.finish()?;
+            let path = Path::new(path);
+            if path.extension().is_some_and(|extension| extension == "ibt") {
+                ibt::long_stint(path, size)?;
+            } else {
+                let mut writer = CaptureWriter::create(path)?;
+                f1::long_race(&mut writer, size)?;
+                writer.finish()?;
+            }
         }
-        _ => return Err("usage: make_samples [SIZE OUT.pcap]".into()),
+        _ => return Err("usage: make_samples [SIZE OUT.pcap|OUT.ibt]".into()),
     }
     Ok(())
 }
@@ -50,6 +57,7 @@ pub fn write_samples(folder: &Path) -> Result<(), Box<dyn std::error::Error>> {
     let mut writer = CaptureWriter::create(&folder.join("outgauge.pcap"))?;
     outgauge::drive(&mut writer)?;
     writer.finish()?;
+    ibt::stint(&folder.join("iracing.ibt"))?;
     Ok(())
 }
 

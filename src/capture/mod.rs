@@ -1,8 +1,10 @@
-//! Files that hold records as they came. A capture is opened by its content,
-//! whatever its name; its UDP datagrams come out in file order, each with its
-//! time stamp. No game is known here.
+//! Files that hold records as they came, opened by their content, whatever
+//! their name. UDP datagrams come out of a capture in file order, each with its
+//! time stamp; ticks lie side by side in a file that describes them itself. No
+//! game is known here.
 
 mod frame;
+mod ibt;
 mod pcap;
 mod sniff;
 mod source;
@@ -16,6 +18,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use memmap2::Mmap;
+
+pub use ibt::{TickFile, Variable, VariableType};
 
 use frame::{Frame, Framer};
 use pcap::{PcapNgWalker, PcapWalker, Walker};
@@ -31,10 +35,18 @@ pub enum CaptureError {
         #[source]
         source: io::Error,
     },
-    #[error("{name}: not a capture: {looks}. simtel reads .pcap and .pcapng, also as .gz or .zst")]
+    #[error(
+        "{name}: not a capture: {looks}. simtel reads .pcap, .pcapng and .ibt, also as .gz or .zst"
+    )]
     NotACapture { name: String, looks: &'static str },
     #[error("{name}: the capture ends inside its file header; it holds no packet")]
     NoHeader { name: String },
+    #[error("{name}: not readable as .ibt: offset {offset}: {what}")]
+    BadTicks {
+        name: String,
+        offset: u64,
+        what: String,
+    },
 }
 
 impl CaptureError {
@@ -43,7 +55,9 @@ impl CaptureError {
     pub fn is_other_file(&self) -> bool {
         match self {
             CaptureError::NotACapture { looks, .. } => *looks != CUT_FROM_THE_START,
-            CaptureError::Io { .. } | CaptureError::NoHeader { .. } => false,
+            CaptureError::Io { .. }
+            | CaptureError::NoHeader { .. }
+            | CaptureError::BadTicks { .. } => false,
         }
     }
 }
@@ -123,14 +137,22 @@ pub struct Capture {
     start: Option<i64>,
 }
 
-impl Capture {
+/// A file that holds records as they came.
+pub enum Input {
+    /// UDP datagrams.
+    Datagrams(Box<Capture>),
+    /// iRacing ticks.
+    Ticks(Box<TickFile>),
+}
+
+impl Input {
     /// Opens a capture file; `-` is standard input.
     ///
     /// # Errors
     /// If the file cannot be read, or is not a capture.
-    pub fn open(path: &Path) -> Result<Capture, CaptureError> {
+    pub fn open(path: &Path) -> Result<Input, CaptureError> {
         if path.as_os_str() == "-" {
-            return Capture::from_reader("standard input", Box::new(io::stdin()), None);
+            return Input::from_reader("standard input", Box::new(io::stdin()), None);
         }
         let name = path.display().to_string();
         let io_error = |source| CaptureError::Io {
@@ -140,7 +162,7 @@ impl Capture {
         let regular = source::is_regular(path).map_err(io_error)?;
         let mut file = File::open(path).map_err(io_error)?;
         if !regular {
-            return Capture::from_reader(&name, Box::new(file), None);
+            return Input::from_reader(&name, Box::new(file), None);
         }
         let size = file.metadata().map_err(io_error)?.len();
         let mut start = [0; SNIFF_LENGTH];
@@ -150,16 +172,20 @@ impl Capture {
                 let window = Window::map(&file).map_err(io_error)?;
                 Capture::from_window(name, window, Some(size), None)
             }
+            Kind::Ticks => {
+                let map = source::map(&file).map_err(io_error)?;
+                Input::from_map(name, map, Some(size))
+            }
             Kind::Gzip | Kind::Zstandard => {
                 io::Seek::rewind(&mut file).map_err(io_error)?;
-                Capture::from_reader(&name, Box::new(file), Some(size))
+                Input::from_reader(&name, Box::new(file), Some(size))
             }
             Kind::Other(looks) => Err(CaptureError::NotACapture { name, looks }),
         }
     }
 
     /// Reads a capture from a stream, compressed or not, without holding more
-    /// of it than a few megabytes.
+    /// of it in memory than a few megabytes.
     ///
     /// # Errors
     /// If the stream cannot be read, or is not a capture.
@@ -167,7 +193,7 @@ impl Capture {
         name: &str,
         reader: Box<dyn Read + Send>,
         size: Option<u64>,
-    ) -> Result<Capture, CaptureError> {
+    ) -> Result<Input, CaptureError> {
         let io_error = |source| CaptureError::Io {
             name: name.into(),
             source,
@@ -191,11 +217,16 @@ impl Capture {
             };
             start.truncate(length);
             let kind = sniff(&start);
-            let whole = io::Cursor::new(start).chain(reader);
+            let mut whole = io::Cursor::new(start).chain(reader);
             reader = match kind {
                 Kind::Pcap | Kind::PcapNg => {
                     let window = Window::stream(Box::new(whole));
                     return Capture::from_window(name.into(), window, size, Some(count));
+                }
+                // Their parts may lie in any order.
+                Kind::Ticks => {
+                    let map = source::map_stream(&mut whole).map_err(io_error)?;
+                    return Input::from_map(name.into(), map, size);
                 }
                 Kind::Gzip if may_unpack => {
                     Box::new(flate2::read::MultiGzDecoder::new(BufReader::new(whole)))
@@ -220,12 +251,72 @@ impl Capture {
         unreachable!("the second pass returns")
     }
 
+    fn from_map(name: String, map: Mmap, size: Option<u64>) -> Result<Input, CaptureError> {
+        Ok(Input::Ticks(Box::new(TickFile::new(name, map, size)?)))
+    }
+
+    /// Whether the file at `path` holds ticks, by its first bytes, unpacked if
+    /// need be. `false` if that cannot be said.
+    pub fn has_ticks(path: &Path) -> bool {
+        let start = |mut reader: Box<dyn Read>| {
+            let mut start = vec![0; SNIFF_LENGTH];
+            let length = read_start(&mut reader, &mut start).ok()?;
+            start.truncate(length);
+            Some(start)
+        };
+        let open = || Some(BufReader::new(File::open(path).ok()?));
+        let kind = || {
+            let kind = sniff(&start(Box::new(open()?))?);
+            let unpacked: Box<dyn Read> = match kind {
+                Kind::Gzip => Box::new(flate2::read::MultiGzDecoder::new(open()?)),
+                Kind::Zstandard => {
+                    Box::new(zstd::stream::read::Decoder::with_buffer(open()?).ok()?)
+                }
+                _ => return Some(kind),
+            };
+            Some(sniff(&start(unpacked)?))
+        };
+        source::is_regular(path).is_ok_and(|regular| regular) && kind() == Some(Kind::Ticks)
+    }
+
+    fn into_capture(self) -> Result<Capture, CaptureError> {
+        match self {
+            Input::Datagrams(capture) => Ok(*capture),
+            Input::Ticks(ticks) => Err(CaptureError::NotACapture {
+                name: ticks.name().into(),
+                looks: "it holds ticks, not datagrams",
+            }),
+        }
+    }
+}
+
+impl Capture {
+    /// Opens a capture of datagrams; `-` is standard input.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or is not such a capture.
+    pub fn open(path: &Path) -> Result<Capture, CaptureError> {
+        Input::open(path)?.into_capture()
+    }
+
+    /// Reads a capture of datagrams from a stream, compressed or not.
+    ///
+    /// # Errors
+    /// If the stream cannot be read, or is not such a capture.
+    pub fn from_reader(
+        name: &str,
+        reader: Box<dyn Read + Send>,
+        size: Option<u64>,
+    ) -> Result<Capture, CaptureError> {
+        Input::from_reader(name, reader, size)?.into_capture()
+    }
+
     fn from_window(
         name: String,
         mut window: Window,
         size: Option<u64>,
         read: Option<Arc<AtomicU64>>,
-    ) -> Result<Capture, CaptureError> {
+    ) -> Result<Input, CaptureError> {
         let io_error = |source| CaptureError::Io {
             name: name.clone(),
             source,
@@ -244,7 +335,7 @@ impl Capture {
         let Some(walker) = walker else {
             return Err(CaptureError::NoHeader { name });
         };
-        Ok(Capture {
+        Ok(Input::Datagrams(Box::new(Capture {
             name,
             window,
             walker,
@@ -255,7 +346,7 @@ impl Capture {
             size,
             read,
             start: None,
-        })
+        })))
     }
 
     /// The next whole UDP datagram, or `None` at the end. Damage and other

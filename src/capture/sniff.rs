@@ -1,5 +1,7 @@
 //! What a file is, by its first bytes; names and extensions do not matter.
 
+use super::ibt;
+
 /// What the first bytes of a file say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -7,6 +9,8 @@ pub(super) enum Kind {
     PcapNg,
     Gzip,
     Zstandard,
+    /// iRacing telemetry.
+    Ticks,
     /// Something that simtel cannot read, described for the user.
     Other(&'static str),
 }
@@ -29,9 +33,11 @@ pub(super) fn sniff(start: &[u8]) -> Kind {
             "it looks like a capture of a patched libpcap (magic a1b2cd34); \
              re-save it with `editcap IN OUT.pcapng`",
         ),
-        [1 | 2, 0, 0, 0, 0 | 1, 0, 0, 0, 1..=250, 0, 0, 0, ..] => {
-            Kind::Other("it looks like iRacing telemetry (.ibt), which this version does not read")
-        }
+        _ if ibt::looks_like_ticks(start) => Kind::Ticks,
+        _ if start.iter().all(|byte| *byte == 0) => Kind::Other(
+            "its first bytes are all zero, as in a file that was never written or in the memory \
+             of a simulator that is not running",
+        ),
         _ if begins(b"PAR1") => Kind::Other("it looks like a Parquet file"),
         _ if begins(b"ARROW1") => Kind::Other("it looks like an Arrow file"),
         _ if begins(b"PK\x03\x04") => Kind::Other("it looks like a ZIP archive; unpack it first"),

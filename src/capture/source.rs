@@ -34,19 +34,11 @@ enum Bytes {
 }
 
 impl Window {
-    /// Maps a regular file that is not empty.
+    /// A window over a regular file that is not empty.
     pub(super) fn map(file: &File) -> io::Result<Window> {
-        report_shrunken_maps();
-        // SAFETY: the map is only read. If another process shortens the file,
-        // reading past its new end raises a signal instead of returning
-        // garbage; `report_shrunken_maps` turns that into a message.
-        let map = unsafe { Mmap::map(file)? };
-        #[cfg(unix)]
-        // Only advice: reading works without it.
-        let _ = map.advise(memmap2::Advice::Sequential);
         Ok(Window {
             bytes: Bytes::Mapped {
-                map: Arc::new(map),
+                map: Arc::new(map(file)?),
                 at: 0,
             },
             offset: 0,
@@ -124,6 +116,33 @@ impl Window {
             Bytes::Stream { .. } => None,
         }
     }
+}
+
+/// Maps a regular file that is not empty.
+pub(super) fn map(file: &File) -> io::Result<Mmap> {
+    report_shrunken_maps();
+    // SAFETY: the map is only read. If another process shortens the file,
+    // reading past its new end raises a signal instead of returning garbage;
+    // `report_shrunken_maps` turns that into a message.
+    let map = unsafe { Mmap::map(file)? };
+    #[cfg(unix)]
+    // Only advice: reading works without it.
+    let _ = map.advise(memmap2::Advice::Sequential);
+    Ok(map)
+}
+
+/// Maps what comes from a stream by way of a file without a name, so that it
+/// takes no memory.
+pub(super) fn map_stream(reader: &mut dyn Read) -> io::Result<Mmap> {
+    let mut file = tempfile::tempfile()?;
+    match io::copy(reader, &mut file) {
+        // What could be unpacked of a damaged file is read.
+        Err(error) if super::is_cut_stream(&error) && file.metadata()?.len() > 0 => {}
+        copied => {
+            copied?;
+        }
+    }
+    map(&file)
 }
 
 /// Counts the bytes that pass, for the progress of compressed input.

@@ -9,6 +9,7 @@ use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::formats::FormatOptions;
+use super::inputs::Source;
 use super::messages::Messages;
 use super::summary::Summary;
 use super::{EXIT_STATUS, Outcome, UsageError, inputs, values};
@@ -23,13 +24,14 @@ use crate::sink::{Compression, Destination, Encoding, Format, Outputs, SinkOptio
 ///
 /// Reads the UDP datagrams of captures, recognises the game and its packets,
 /// and writes one tidy table for each kind of packet: one row a packet, or one
-/// for each car, zone, lap or stint in it. Without more options every table of
+/// for each car, zone, lap or stint in it. Recordings of iRacing become tables
+/// of their ticks, cars and sub-ticks. Without more options every table of
 /// every format goes to DIR/<format>/<table>.parquet.
 #[derive(Debug, Args)]
 #[command(after_long_help = format!("{EXAMPLES}\n\n{EXIT_STATUS}"))]
 pub(super) struct Convert {
-    /// Captures: .pcap or .pcapng files, also compressed with gzip or zstd;
-    /// folders of them; patterns; `-` for standard input
+    /// Captures: .pcap, .pcapng or .ibt files, also compressed with gzip or
+    /// zstd; folders of them; patterns; `-` for standard input
     #[arg(required = true, value_name = "INPUT")]
     inputs: Vec<PathBuf>,
     /// Folder for the tables; or, for exactly one table, a file or `-` for
@@ -107,6 +109,7 @@ pub(super) struct Convert {
 const EXAMPLES: &str = "Examples:
   simtel convert race.pcap -o out
   simtel convert captures/ -o out --format csv --tables car_telemetry,lap_data --cars player
+  simtel convert stint.ibt -o stint.csv --tables ticks --columns 'Speed,RPM,Lap*'
   simtel convert race.pcap -o laps.csv --tables lap_data --columns '*lap*' --labels
   tcpdump -w - udp port 20777 | simtel convert - -o out
   simtel convert race.pcap.zst -o - --tables events --format ndjson | jq .event_code";
@@ -150,12 +153,18 @@ enum EncodingName {
 impl Convert {
     pub(super) fn run(self, messages: &Messages) -> anyhow::Result<Outcome> {
         let started = Instant::now();
-        let formats = self.formats.formats()?;
+        self.check_time_range()?;
+        let paths = inputs::expand(&self.inputs)?;
+        let mut sources = inputs::open_recordings(&paths);
+        if let [Source::Failed(_)] = sources.as_slice()
+            && let Some(Source::Failed(error)) = sources.pop()
+        {
+            return Err(error.into());
+        }
+        let formats = self.formats(&sources)?;
         let selection = self.selection(&formats)?;
         decode::check_partition(&formats, &self.partition_by)
             .map_err(|error| UsageError(error.to_string()))?;
-        self.check_time_range()?;
-        let paths = inputs::expand(&self.inputs)?;
         let names: Vec<String> = paths.iter().map(|path| input_name(path)).collect();
         let sink_options = self.sink_options(&paths, &names)?;
         check_single_table(&sink_options.destination, &selection, &formats)?;
@@ -181,8 +190,28 @@ impl Convert {
         let bar = progress_bar(&paths, messages);
         let mut converter = Converter::new(options, &names, &outputs)?;
         let mut done = 0;
-        for (path, name) in paths.iter().zip(&names) {
-            let capture = match Capture::open(path) {
+        for ((path, name), source) in paths.iter().zip(&names).zip(sources) {
+            let mut progress = |progress: decode::Progress| {
+                bar.set_position(done + progress.position);
+                bar.set_message(format!("{} rows", values::count(progress.rows)));
+                match interrupted.load(Ordering::Relaxed) {
+                    false => Ok(true),
+                    // An interrupt is how a live capture ends.
+                    true if is_stdin(path) => Ok(false),
+                    true => Err(anyhow!("interrupted; nothing was written")),
+                }
+            };
+            let opened = match source {
+                Source::Recording(recording) => {
+                    converter.add_ticks(name, &recording, &mut progress)?;
+                    done += recording.ticks.size().unwrap_or(0);
+                    continue;
+                }
+                Source::Waiting => Capture::open(path),
+                Source::Capture(capture) => Ok(*capture),
+                Source::Failed(error) => Err(error),
+            };
+            let capture = match opened {
                 Ok(capture) => capture,
                 // One bad file does not spoil a batch.
                 Err(error) if paths.len() > 1 && !self.strict => {
@@ -192,16 +221,7 @@ impl Convert {
                 Err(error) => return Err(error.into()),
             };
             let size = capture.size().unwrap_or(0);
-            converter.add(name, capture, &mut |progress| {
-                bar.set_position(done + progress.position);
-                bar.set_message(format!("{} rows", values::count(progress.rows)));
-                match interrupted.load(Ordering::Relaxed) {
-                    false => Ok(true),
-                    // An interrupt is how a live capture ends.
-                    true if is_stdin(path) => Ok(false),
-                    true => Err(anyhow!("interrupted; nothing was written")),
-                }
-            })?;
+            converter.add(name, capture, &mut progress)?;
             done += size;
         }
         let report = converter.finish()?;
@@ -222,6 +242,23 @@ impl Convert {
             false => outcome.print(messages),
         }
         outcome.outcome(messages)
+    }
+
+    /// The formats to expect of these inputs.
+    fn formats(&self, sources: &[Source]) -> anyhow::Result<Formats> {
+        let formats = self.formats.formats()?;
+        let layout = sources.iter().find_map(|source| match source {
+            Source::Recording(recording) => Some(recording.layout.clone()),
+            _ => None,
+        });
+        let Some(layout) = layout else {
+            return Ok(formats);
+        };
+        let is_other = |source| matches!(source, &Source::Waiting | &Source::Capture(_));
+        Ok(match sources.iter().any(is_other) {
+            true => formats.with_ticks(layout),
+            false => Formats::only_ticks(layout),
+        })
     }
 
     fn selection(&self, formats: &Formats) -> anyhow::Result<Selection> {

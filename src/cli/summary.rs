@@ -86,7 +86,7 @@ impl Summary<'_> {
         for capture in &report.captures {
             for ((format, packet), seen) in &capture.packets {
                 messages.detail(format_args!(
-                    "{}: {format} {packet}: {} datagrams, {}",
+                    "{}: {format} {packet}: {} records, {}",
                     capture.name,
                     values::count(seen.datagrams),
                     values::bytes(seen.bytes)
@@ -122,6 +122,14 @@ impl Summary<'_> {
                 ));
             }
         }
+        for (path, bytes) in &self.written.documents {
+            messages.note(format_args!(
+                "  {:<34} {:>17} {:>10}  {DIM}{path}{DIM:#}",
+                "session string",
+                "",
+                values::bytes(*bytes)
+            ));
+        }
         for skipped in &self.written.skipped {
             messages.note(format_args!("left alone, since it exists: {skipped}"));
         }
@@ -130,6 +138,7 @@ impl Summary<'_> {
             .iter()
             .map(CaptureReport::decoded_datagrams)
             .sum();
+        let ticks: u64 = report.captures.iter().map(CaptureReport::ticks).sum();
         let read: u64 = report
             .captures
             .iter()
@@ -137,11 +146,16 @@ impl Summary<'_> {
             .sum();
         let written: u64 = self.written.tables.iter().map(|table| table.bytes).sum();
         messages.note(format_args!(
-            "{} tables, {} rows, {} from {} datagrams{} in {:.2} s",
+            "{} tables, {} rows, {} from {} {}{} in {:.2} s",
             self.written.tables.len(),
             values::count(report.rows),
             values::bytes(written),
             values::count(datagrams),
+            match datagrams == ticks {
+                true if datagrams > 0 => "ticks",
+                _ if ticks == 0 => "datagrams",
+                _ => "datagrams and ticks",
+            },
             match read {
                 0 => String::new(),
                 read => format!(" ({})", values::bytes(read)),
@@ -168,9 +182,12 @@ impl Summary<'_> {
                     flaws.len() - shown
                 ));
             }
+            for note in &capture.notes {
+                messages.warning(format_args!("{}: {note}", capture.name));
+            }
             if capture.counts.untimed > 0 {
                 messages.warning(format_args!(
-                    "{}: {} packets have no time stamp; their capture_time is 1970",
+                    "{}: {} records have no date; their capture_time is in 1970",
                     capture.name, capture.counts.untimed
                 ));
             }
@@ -199,6 +216,10 @@ impl Summary<'_> {
                 "rows": table.rows,
                 "bytes": table.bytes,
             })).collect::<Vec<_>>(),
+            "documents": self.written.documents.iter().map(|(path, bytes)| json!({
+                "path": path,
+                "bytes": bytes,
+            })).collect::<Vec<_>>(),
             "skipped": self.written.skipped,
         });
         let mut stdout = std::io::stdout();
@@ -220,6 +241,7 @@ fn capture_json(capture: &CaptureReport) -> Value {
         "datagrams": counts.datagrams,
         "decoded": capture.decoded_datagrams(),
         "refused": capture.refused_datagrams,
+        "notes": capture.notes,
         "out_of_range": capture.out_of_range,
         "not_driving": capture.not_driving,
         "streams": capture.streams.iter().map(|stream| {

@@ -5,10 +5,11 @@
 use std::sync::Arc;
 
 use arrow::array::{
-    Array, ArrayRef, AsArray, DictionaryArray, Int32Array, PrimitiveArray, RecordBatch,
-    RecordBatchOptions, StringArray, StringBuilder,
+    Array, ArrayRef, AsArray, BooleanArray, DictionaryArray, Int32Array, PrimitiveArray,
+    RecordBatch, RecordBatchOptions, StringArray, StringBuilder, new_null_array,
 };
-use arrow::buffer::{NullBuffer, ScalarBuffer};
+use arrow::buffer::{BooleanBuffer, NullBuffer, ScalarBuffer};
+use arrow::compute::cast;
 use arrow::datatypes::{
     ArrowPrimitiveType, DataType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type,
     Int64Type, TimestampNanosecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
@@ -41,7 +42,7 @@ pub(super) fn gather(plan: &TablePlan, records: &Records) -> Result<Gathered, Ar
         .outputs
         .iter()
         .filter_map(|output| match output {
-            Output::Column(position) => Some(Builder::new(&table.columns[*position], table, &grid)),
+            Output::Column(position) => Builder::new(&table.columns[*position], table, &grid),
             Output::Capture | Output::Label { .. } => None,
         })
         .collect();
@@ -75,7 +76,7 @@ pub(super) fn gather(plan: &TablePlan, records: &Records) -> Result<Gathered, Ar
 
     let mut replaced_texts = 0;
     let mut arrays: Vec<ArrayRef> = Vec::with_capacity(plan.outputs.len());
-    let mut builders = builders.into_iter();
+    let mut builders = builders.into_iter().peekable();
     for output in &plan.outputs {
         let array = match output {
             Output::Capture => {
@@ -90,10 +91,21 @@ pub(super) fn gather(plan: &TablePlan, records: &Records) -> Result<Gathered, Ar
                 let names = names.unwrap_or_else(|| Arc::new(StringArray::new_null(0)));
                 Arc::new(DictionaryArray::<Int32Type>::try_new(keys, names)?)
             }
-            Output::Column(_) => match builders.next() {
-                Some(builder) => builder.finish(&mut replaced_texts),
-                None => unreachable!("there is a builder for each column"),
-            },
+            Output::Column(position) => {
+                let wanted = plan.schema.field(arrays.len()).data_type();
+                let is_missing = table.columns[*position].source == Source::Missing;
+                match builders.next_if(|_| !is_missing) {
+                    Some(builder) => {
+                        let array = builder.finish(&mut replaced_texts);
+                        // As wide as other inputs need it.
+                        match array.data_type() == wanted {
+                            true => array,
+                            false => cast(&array, wanted)?,
+                        }
+                    }
+                    None => new_null_array(wanted, rows),
+                }
+            }
             Output::Label { of, names } => {
                 let games = || row_games(&segments, &grid, rows);
                 label(&arrays[*of], names, &games)?
@@ -337,12 +349,22 @@ enum Values {
     /// The bits of [`Scalar::FlagOrF32`].
     FlagOrF32(Vec<u32>),
     Time(Vec<i64>),
+    Bool(Vec<u8>),
     Text {
         length: usize,
-        is_hexadecimal: bool,
+        kind: TextKind,
         builder: StringBuilder,
         replaced: u64,
     },
+}
+
+/// How bytes become text.
+#[derive(Debug, Clone, Copy)]
+enum TextKind {
+    Utf8,
+    /// Windows-1252 where it is not UTF-8.
+    Latin,
+    Hexadecimal,
 }
 
 /// Runs `$body` with `$vector` bound to the vector of numbers in `$values`,
@@ -350,7 +372,7 @@ enum Values {
 macro_rules! with_numbers {
     ($values:expr, $vector:ident => $body:expr, $text:pat => $otherwise:expr) => {
         match $values {
-            Values::U8($vector) => $body,
+            Values::U8($vector) | Values::Bool($vector) => $body,
             Values::I8($vector) => $body,
             Values::U16($vector) => $body,
             Values::I16($vector) => $body,
@@ -366,10 +388,11 @@ macro_rules! with_numbers {
 }
 
 impl<'a> Builder<'a> {
-    fn new(column: &'a Column, table: &'a Table, grid: &Grid) -> Builder<'a> {
-        let text = |length, is_hexadecimal| Values::Text {
+    /// `None` for a column that these records have nothing for.
+    fn new(column: &'a Column, table: &'a Table, grid: &Grid) -> Option<Builder<'a>> {
+        let text = |length, kind| Values::Text {
             length,
-            is_hexadecimal,
+            kind,
             builder: StringBuilder::new(),
             replaced: 0,
         };
@@ -386,8 +409,12 @@ impl<'a> Builder<'a> {
             (_, Scalar::F32) => Values::F32(Vec::new()),
             (_, Scalar::F64) => Values::F64(Vec::new()),
             (_, Scalar::FlagOrF32) => Values::FlagOrF32(Vec::new()),
-            (_, Scalar::Char(length)) => text(length, false),
-            (_, Scalar::Hex(length)) => text(length, true),
+            (_, Scalar::Bool) => Values::Bool(Vec::new()),
+            (_, Scalar::Char(length)) => text(length, TextKind::Utf8),
+            (_, Scalar::Latin(length)) => text(length, TextKind::Latin),
+            (_, Scalar::Hex(length)) => text(length, TextKind::Hexadecimal),
+            // Lies outside of the record.
+            (_, Scalar::Text) => return None,
         };
         let from = match &column.source {
             Source::CaptureTime => Origin::CaptureTime,
@@ -404,12 +431,13 @@ impl<'a> Builder<'a> {
                 offsets,
                 valid: Vec::new(),
             },
+            Source::Missing | Source::Session(_) => return None,
         };
-        Builder {
+        Some(Builder {
             values,
             from,
             reach: column.reach.map(|reach| (reach, Vec::new())),
-        }
+        })
     }
 
     fn add(&mut self, tile: &Tile<'_>) {
@@ -534,6 +562,10 @@ impl<'a> Builder<'a> {
             Values::I64(values) => primitive::<Int64Type>(values, nulls),
             Values::F32(values) => primitive::<Float32Type>(values, nulls),
             Values::F64(values) => primitive::<Float64Type>(values, nulls),
+            Values::Bool(bytes) => {
+                let values: BooleanBuffer = bytes.iter().map(|byte| *byte != 0).collect();
+                Arc::new(BooleanArray::new(values, nulls))
+            }
             Values::FlagOrF32(words) => {
                 let number = |word| match word {
                     1 => 1.0,
@@ -566,7 +598,7 @@ impl Values {
     fn push_text(&mut self, record: &[u8], offset: usize) {
         let Values::Text {
             length,
-            is_hexadecimal,
+            kind,
             builder,
             replaced,
         } = self
@@ -574,15 +606,23 @@ impl Values {
             unreachable!("numbers are gathered as numbers");
         };
         let bytes = &record[offset..offset + *length];
-        if *is_hexadecimal {
-            let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-            builder.append_value(digits);
-            return;
-        }
         let end = bytes.iter().position(|byte| *byte == 0);
-        let text = String::from_utf8_lossy(&bytes[..end.unwrap_or(*length)]);
-        *replaced += u64::from(matches!(text, std::borrow::Cow::Owned(_)));
-        builder.append_value(text);
+        let text = &bytes[..end.unwrap_or(*length)];
+        match kind {
+            TextKind::Hexadecimal => {
+                let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+                builder.append_value(digits);
+            }
+            TextKind::Latin => match std::str::from_utf8(text) {
+                Ok(text) => builder.append_value(text),
+                Err(_) => builder.append_value(encoding_rs::WINDOWS_1252.decode(text).0),
+            },
+            TextKind::Utf8 => {
+                let text = String::from_utf8_lossy(text);
+                *replaced += u64::from(matches!(text, std::borrow::Cow::Owned(_)));
+                builder.append_value(text);
+            }
+        }
     }
 
     fn push_null_text(&mut self) {

@@ -9,6 +9,7 @@ mod records;
 mod report;
 mod schedule;
 mod streams;
+mod ticks;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -25,6 +26,7 @@ pub use plan::{Cars, ColumnPatterns, Selection, TablePlan, names};
 pub use report::{CaptureReport, PacketReport, Refused, Report, TableReport};
 pub use schedule::{Append, TableSink};
 pub use streams::{Contradiction, Stream};
+pub use ticks::Recording;
 
 use records::{Record, Records};
 use schedule::{Lane, Schedule};
@@ -56,6 +58,12 @@ pub trait Sinks {
         partition: &[(String, String)],
     ) -> anyhow::Result<Option<Arc<dyn TableSink>>>;
 
+    /// Writes a text beside the tables of a format.
+    ///
+    /// # Errors
+    /// If the output cannot be written.
+    fn document(&self, layout: &Layout, name: &str, text: &str) -> anyhow::Result<()>;
+
     /// How many rows of a table to hand over at a time, at most; the size of
     /// its row groups.
     fn rows_per_batch(&self) -> usize;
@@ -78,6 +86,17 @@ pub struct Options {
     pub driving_only: bool,
     /// Fails at the first damage or unrecognised datagram.
     pub strict: bool,
+}
+
+impl Options {
+    /// The columns that choose the folder. A format without one of them has no
+    /// folders for it.
+    fn partition(&self, layout: &Layout) -> Vec<PartitionColumn> {
+        let columns = self.partition_by.iter();
+        columns
+            .filter_map(|name| partition_column(layout, name).ok())
+            .collect()
+    }
 }
 
 /// Which part of each capture to convert: from the first bound, up to but not
@@ -129,6 +148,9 @@ pub struct Converter<'a> {
     schedule: Schedule,
     /// Names of all inputs, if there are several.
     captures: Option<ArrayRef>,
+    has_several_inputs: bool,
+    /// Names of the texts beside the tables.
+    documents: HashSet<String>,
     formats: HashMap<usize, FormatState>,
     /// Which cars take part, by format and session.
     active: HashMap<(usize, u64), u64>,
@@ -156,7 +178,8 @@ struct PacketState {
 struct Pending {
     records: Records,
     sequence: usize,
-    lanes: Vec<Arc<Lane>>,
+    /// By position in [`PacketState::plans`]; those without are not wanted.
+    lanes: Vec<(usize, Arc<Lane>)>,
 }
 
 /// A column that chooses the folder.
@@ -184,6 +207,8 @@ impl<'a> Converter<'a> {
             schedule: Schedule::new(options.threads)?,
             captures: names_inputs
                 .then(|| Arc::new(StringArray::from_iter_values(inputs)) as ArrayRef),
+            has_several_inputs: inputs.len() > 1,
+            documents: HashSet::new(),
             options,
             sinks,
             formats: HashMap::new(),
@@ -238,10 +263,14 @@ impl<'a> Converter<'a> {
             }
         }
         report.finish(&capture, std::mem::take(&mut self.streams));
+        self.finish_capture(report)
+    }
+
+    fn finish_capture(&mut self, report: CaptureReport) -> anyhow::Result<()> {
         if self.options.strict
             && let Some(flaw) = report.flaws().into_iter().next()
         {
-            bail!("{name}: {flaw} (--strict)");
+            bail!("{}: {flaw} (--strict)", report.name);
         }
         self.report.captures.push(report);
         Ok(())
@@ -263,13 +292,7 @@ impl<'a> Converter<'a> {
             self.open_empty_tables()?;
         }
         for state in self.formats.values_mut() {
-            for packet in &mut state.packets {
-                for pending in packet.batches.values_mut() {
-                    if pending.records.len() > 0 {
-                        pending.submit(&self.schedule)?;
-                    }
-                }
-            }
+            state.submit_all(&self.schedule)?;
         }
         self.schedule.finish()?;
         let totals = &self.schedule.totals;
@@ -341,9 +364,38 @@ impl<'a> Converter<'a> {
             return Ok(());
         }
         report.decoded(&layout, packet, length);
-        self.note_active_cars(number, &layout, packet, payload);
+        let record = Record {
+            time: datagram.time,
+            bytes: payload,
+            size: definition.size,
+            length: (!definition.shorter.is_empty()).then_some(length),
+            games: layout.evidence.is_some().then_some(games),
+            mapped,
+            active: None,
+            capture,
+        };
         if !self.formats.contains_key(&number) {
             self.begin_format(number, &layout)?;
+        }
+        self.add_record(number, &layout, packet, record, &report.name)
+    }
+
+    /// Puts a record of a format that was begun in line to be decoded.
+    fn add_record(
+        &mut self,
+        number: usize,
+        layout: &Layout,
+        packet: usize,
+        mut record: Record<'_>,
+        capture: &str,
+    ) -> anyhow::Result<()> {
+        self.note_active_cars(number, layout, packet, record.bytes);
+        if self.options.selection.cars == Cars::Active {
+            let session = layout
+                .session
+                .map_or(0, |session| bits(session, record.bytes));
+            let known = self.active.get(&(number, session));
+            record.active = Some(known.copied().unwrap_or(u64::MAX));
         }
         let Some(state) = self.formats.get_mut(&number) else {
             unreachable!("the format was begun");
@@ -352,28 +404,17 @@ impl<'a> Converter<'a> {
         if packet.plans.is_empty() {
             return Ok(());
         }
-        let key: Vec<u64> = state
-            .partition
-            .iter()
+        let columns = state.partition.iter();
+        let key: Vec<u64> = columns
             .map(|column| match column {
-                PartitionColumn::Capture => capture as u64,
-                PartitionColumn::Field(_, place) => bits(*place, payload),
+                PartitionColumn::Capture => record.capture as u64,
+                PartitionColumn::Field(_, place) => bits(*place, record.bytes),
             })
             .collect();
         let pending = match packet.batches.get_mut(&key) {
             Some(pending) => pending,
             None => {
-                let levels: Vec<(String, String)> = state
-                    .partition
-                    .iter()
-                    .zip(&key)
-                    .map(|(column, bits)| match column {
-                        PartitionColumn::Capture => ("capture".into(), report.name.clone()),
-                        PartitionColumn::Field(name, place) => {
-                            (name.clone(), text_of_bits(place.scalar, *bits))
-                        }
-                    })
-                    .collect();
+                let levels = folder_levels(&state.partition, &key, capture);
                 self.partitions.insert(levels.clone());
                 if self.partitions.len() > MOST_PARTITIONS {
                     bail!(
@@ -381,39 +422,16 @@ impl<'a> Converter<'a> {
                          partition by something with fewer values"
                     );
                 }
-                let mut lanes = Vec::new();
-                for plan in &packet.plans {
-                    if let Some(sink) = self.sinks.open(plan, &levels)? {
-                        lanes.push(Arc::new(Lane::new(plan.clone(), sink)));
-                    }
-                }
-                packet.batches.entry(key).or_insert(Pending {
-                    records: Records::default(),
-                    sequence: 0,
-                    lanes,
-                })
+                let pending = Pending::open(&packet.plans, self.sinks, &levels)?;
+                packet.batches.entry(key).or_insert(pending)
             }
         };
         if pending.lanes.is_empty() {
             return Ok(());
         }
-        let session = layout.session.map_or(0, |session| bits(session, payload));
-        let active = self.options.selection.cars == Cars::Active;
-        pending.records.push(Record {
-            time: datagram.time,
-            bytes: payload,
-            size: definition.size,
-            length: (!definition.shorter.is_empty()).then_some(length),
-            games: layout.evidence.is_some().then_some(games),
-            mapped,
-            active: active.then(|| {
-                let known = self.active.get(&(number, session));
-                known.copied().unwrap_or(u64::MAX)
-            }),
-            capture,
-        });
+        pending.records.push(record);
         if pending.records.len() >= packet.records_per_batch {
-            pending.submit(&self.schedule)?;
+            pending.submit(&packet.plans, &self.schedule)?;
         }
         Ok(())
     }
@@ -439,11 +457,7 @@ impl<'a> Converter<'a> {
     }
 
     fn begin_format(&mut self, number: usize, layout: &Arc<Layout>) -> anyhow::Result<()> {
-        // A format without the column has no folders for it.
-        let columns = self.options.partition_by.iter();
-        let partition = columns
-            .filter_map(|name| partition_column(layout, name).ok())
-            .collect();
+        let partition = self.options.partition(layout);
         let plan = |position: &usize| {
             let wanted = self
                 .options
@@ -517,21 +531,77 @@ impl<'a> Converter<'a> {
     }
 }
 
+impl FormatState {
+    /// Has all records that still wait decoded.
+    fn submit_all(&mut self, schedule: &Schedule) -> anyhow::Result<()> {
+        for packet in &mut self.packets {
+            for pending in packet.batches.values_mut() {
+                pending.submit(&packet.plans, schedule)?;
+            }
+        }
+        Ok(())
+    }
+}
+
 impl Pending {
-    fn submit(&mut self, schedule: &Schedule) -> anyhow::Result<()> {
+    /// Opens the tables of `plans` in the folder of these partition `levels`.
+    fn open(
+        plans: &[Arc<TablePlan>],
+        sinks: &dyn Sinks,
+        levels: &[(String, String)],
+    ) -> anyhow::Result<Pending> {
+        let mut lanes = Vec::new();
+        for (position, plan) in plans.iter().enumerate() {
+            if let Some(sink) = sinks.open(plan, levels)? {
+                lanes.push((position, Arc::new(Lane::new(sink))));
+            }
+        }
+        Ok(Pending {
+            records: Records::default(),
+            sequence: 0,
+            lanes,
+        })
+    }
+
+    /// Has what has gathered decoded by `plans`.
+    fn submit(&mut self, plans: &[Arc<TablePlan>], schedule: &Schedule) -> anyhow::Result<()> {
+        if self.records.len() == 0 {
+            return Ok(());
+        }
         let records = std::mem::take(&mut self.records);
         let sequence = self.sequence;
         self.sequence += 1;
-        schedule.submit(self.lanes.clone(), sequence, records)
+        let lanes = self.lanes.iter();
+        let lanes = lanes.map(|(position, lane)| (plans[*position].clone(), lane.clone()));
+        schedule.submit(lanes.collect(), sequence, records)
     }
+}
+
+/// Name and value of each folder level.
+fn folder_levels(
+    partition: &[PartitionColumn],
+    key: &[u64],
+    capture: &str,
+) -> Vec<(String, String)> {
+    let levels = partition.iter().zip(key);
+    levels
+        .map(|(column, bits)| match column {
+            PartitionColumn::Capture => ("capture".into(), capture.to_string()),
+            PartitionColumn::Field(name, place) => {
+                (name.clone(), text_of_bits(place.scalar, *bits))
+            }
+        })
+        .collect()
 }
 
 /// Depends on nothing but the layout and the kind of output, so that batches,
 /// and with them the output, are the same whatever the number of threads.
 fn records_per_batch(packet: &Packet, plans: &[Arc<TablePlan>], most_rows: usize) -> usize {
     let tables = plans.iter().map(|plan| plan.table());
-    let rows = tables.map(Table::rows_per_record).max().unwrap_or(1);
-    (BATCH_BYTES / packet.size).min(most_rows / rows).max(1)
+    let rows = tables.map(Table::rows_per_record).max().unwrap_or(1).max(1);
+    (BATCH_BYTES / packet.size.max(1))
+        .min(most_rows / rows)
+        .max(1)
 }
 
 /// Checks that tables can be partitioned by these columns.
@@ -569,7 +639,9 @@ fn partition_column(layout: &Layout, name: &str) -> anyhow::Result<PartitionColu
             .collect()
     };
     let mut common: Option<Vec<(String, Place)>> = None;
-    for table in &layout.tables {
+    // A table beside the records, such as one of drivers, is in no such folder.
+    let of_records = |table: &&Table| layout.packets[table.packet].size > 0;
+    for table in layout.tables.iter().filter(of_records) {
         let keys = keys(table);
         common = Some(match common {
             None => keys,

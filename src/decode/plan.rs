@@ -67,14 +67,17 @@ pub fn names(pattern: &Pattern, column: &Column) -> bool {
 }
 
 impl Selection {
+    /// Whether the user wants what goes by this name.
+    pub(super) fn takes_name(&self, layout: &Layout, name: &str) -> bool {
+        let qualified = format!("{}/{name}", layout.name);
+        let mut tables = self.tables.iter();
+        self.tables.is_empty()
+            || tables.any(|pattern| pattern.matches(name) || pattern.matches(&qualified))
+    }
+
     /// Whether the user wants this table at all.
     pub fn takes_table(&self, layout: &Layout, table: &Table) -> bool {
-        let qualified = format!("{}/{}", layout.name, table.name);
-        let named = self.tables.is_empty()
-            || self
-                .tables
-                .iter()
-                .any(|pattern| pattern.matches(&table.name) || pattern.matches(&qualified));
+        let named = self.takes_name(layout, &table.name);
         let mut taken = table
             .columns
             .iter()
@@ -298,6 +301,21 @@ impl TablePlan {
         }
     }
 
+    /// The same table of another recording, whose layout has the same tables and
+    /// columns but other places for them.
+    pub(super) fn of_layout(&self, layout: &Arc<Layout>) -> TablePlan {
+        let definition = &layout.tables[self.table];
+        TablePlan {
+            layout: layout.clone(),
+            table: self.table,
+            outputs: self.outputs.clone(),
+            schema: self.schema.clone(),
+            cars: self.cars,
+            car: car_filter(layout, definition),
+            captures: self.captures.clone(),
+        }
+    }
+
     pub fn table(&self) -> &Table {
         &self.layout.tables[self.table]
     }
@@ -330,7 +348,7 @@ fn data_type(column: &Column) -> DataType {
     if column.source == Source::CaptureTime {
         return DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into()));
     }
-    match column.scalar {
+    match column.output() {
         Scalar::U8 => DataType::UInt8,
         Scalar::I8 => DataType::Int8,
         Scalar::U16 => DataType::UInt16,
@@ -341,7 +359,8 @@ fn data_type(column: &Column) -> DataType {
         Scalar::I64 => DataType::Int64,
         Scalar::F32 | Scalar::FlagOrF32 => DataType::Float32,
         Scalar::F64 => DataType::Float64,
-        Scalar::Char(_) | Scalar::Hex(_) => DataType::Utf8,
+        Scalar::Bool => DataType::Boolean,
+        Scalar::Char(_) | Scalar::Latin(_) | Scalar::Text | Scalar::Hex(_) => DataType::Utf8,
     }
 }
 

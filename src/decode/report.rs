@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::capture::{Capture, Damage, Datagram, PacketCounts};
+use crate::formats::iracing::{self, Session};
 use crate::layout::Layout;
 
 use super::streams::{Stream, Streams};
@@ -11,6 +12,8 @@ use super::streams::{Stream, Streams};
 /// The kinds of refused datagrams that are told apart; beyond that they are
 /// only counted.
 const MOST_KINDS: usize = 200;
+/// Notes on one input that are kept.
+const MOST_NOTES: usize = 50;
 /// How much of an unrecognised datagram is shown.
 const SHOWN_BYTES: usize = 16;
 
@@ -55,6 +58,8 @@ pub struct CaptureReport {
     pub streams: Vec<Stream>,
     /// First and last time stamp of the datagrams in the range.
     pub span: Option<(i64, i64)>,
+    /// What is worth knowing but no flaw.
+    pub notes: Vec<String>,
     /// Why it could not be read at all.
     pub error: Option<String>,
 }
@@ -110,7 +115,21 @@ impl CaptureReport {
             not_driving: 0,
             streams: Vec::new(),
             span: None,
+            notes: Vec::new(),
             error: None,
+        }
+    }
+
+    pub(super) fn note(&mut self, note: String) {
+        if self.notes.len() < MOST_NOTES {
+            self.notes.push(note);
+        }
+    }
+
+    /// Notes what of a session string is only text.
+    pub(super) fn note_odd_lines(&mut self, session: &Session) {
+        for (line, what) in &session.odd_lines {
+            self.note(format!("session string: line {line} is no entry: {what}"));
         }
     }
 
@@ -187,6 +206,13 @@ impl CaptureReport {
     /// Datagrams that were decoded.
     pub fn decoded_datagrams(&self) -> u64 {
         self.packets.values().map(|packet| packet.datagrams).sum()
+    }
+
+    /// Ticks that were decoded, of recordings.
+    pub fn ticks(&self) -> u64 {
+        let packets = self.packets.iter();
+        let ticks = packets.filter(|((format, _), _)| format == iracing::NAME);
+        ticks.map(|(_, packet)| packet.datagrams).sum()
     }
 
     /// Whether anything is wrong with what was read so far.

@@ -29,8 +29,7 @@ pub trait TableSink: Send + Sync {
 
 /// Where the batches of a table go, with what keeps them in order.
 pub(super) struct Lane {
-    plan: Arc<TablePlan>,
-    sink: Arc<dyn TableSink>,
+    pub(super) sink: Arc<dyn TableSink>,
     order: Mutex<Order>,
 }
 
@@ -42,9 +41,8 @@ struct Order {
 }
 
 impl Lane {
-    pub(super) fn new(plan: Arc<TablePlan>, sink: Arc<dyn TableSink>) -> Lane {
+    pub(super) fn new(sink: Arc<dyn TableSink>) -> Lane {
         Lane {
-            plan,
             sink,
             order: Mutex::default(),
         }
@@ -52,12 +50,13 @@ impl Lane {
 
     fn process(
         &self,
+        plan: &TablePlan,
         sequence: usize,
         records: &Records,
         permit: &Arc<Permit>,
         totals: &Totals,
     ) -> anyhow::Result<()> {
-        let gathered = gather(&self.plan, records).with_context(|| self.plan.qualified_name())?;
+        let gathered = gather(plan, records).with_context(|| plan.qualified_name())?;
         let rows = gathered.batch.num_rows() as u64;
         let append = match rows {
             0 => None,
@@ -132,14 +131,14 @@ impl Schedule {
         })
     }
 
-    /// Decodes `records` into each of the lanes, as batch number `sequence` of
-    /// their packet. Waits until there is room for another batch.
+    /// Decodes `records` into each of the lanes by its plan, as batch number
+    /// `sequence` of their packet. Waits until there is room for another batch.
     ///
     /// # Errors
     /// If an earlier batch has failed.
     pub(super) fn submit(
         &self,
-        lanes: Vec<Arc<Lane>>,
+        lanes: Vec<(Arc<TablePlan>, Arc<Lane>)>,
         sequence: usize,
         records: Records,
     ) -> anyhow::Result<()> {
@@ -154,9 +153,9 @@ impl Schedule {
                 // One thread a batch: with work inside a batch shared out as
                 // well, threads that wait for each other's pieces take up
                 // more batches than there is room for.
-                false => lanes
-                    .iter()
-                    .try_for_each(|lane| lane.process(sequence, &records, &permit, &totals)),
+                false => lanes.iter().try_for_each(|(plan, lane)| {
+                    lane.process(plan, sequence, &records, &permit, &totals)
+                }),
             };
             if let Err(error) = result {
                 // In this order: whoever sees the stop must find the error.

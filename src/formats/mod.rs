@@ -1,6 +1,8 @@
 //! The formats that simtel knows, as layout files, and the question which of
 //! them a record has. How a layout file is read is the business of `layout`.
 
+pub mod iracing;
+
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::Read;
@@ -117,12 +119,20 @@ impl Formats {
     pub fn with(self, added: Vec<Layout>) -> Result<Formats, LayoutError> {
         let mut names = HashSet::new();
         for layout in &added {
+            let error = |message: &str| LayoutError {
+                file: layout.name.clone(),
+                line: 1,
+                message: message.into(),
+            };
+            if layout.name == iracing::NAME {
+                return Err(error(
+                    "recordings of iRacing have this name: choose another",
+                ));
+            }
             if !names.insert(layout.name.clone()) {
-                return Err(LayoutError {
-                    file: layout.name.clone(),
-                    line: 1,
-                    message: "two layout files describe a format of this name: rename one".into(),
-                });
+                return Err(error(
+                    "two layout files describe a format of this name: rename one",
+                ));
             }
         }
         let given = Given {
@@ -174,6 +184,29 @@ impl Formats {
         names.sort_unstable();
         names.dedup();
         names
+    }
+
+    /// The format of recordings of ticks too, which no datagram has.
+    pub fn with_ticks(mut self, layout: Arc<Layout>) -> Formats {
+        self.layouts.push(layout);
+        self.given.push(Given {
+            games: Games::ALL,
+            is_chosen: false,
+        });
+        self
+    }
+
+    /// The format of recordings of ticks alone.
+    pub fn only_ticks(layout: Arc<Layout>) -> Formats {
+        Formats::of(Vec::new()).with_ticks(layout)
+    }
+
+    /// Position of the format of recordings of ticks; of the last one if none
+    /// was added.
+    pub fn ticks(&self) -> usize {
+        let mut layouts = self.layouts.iter();
+        let position = layouts.rposition(|layout| layout.name == iracing::NAME);
+        position.unwrap_or(self.layouts.len().saturating_sub(1))
     }
 
     pub fn layouts(&self) -> &[Arc<Layout>] {

@@ -68,10 +68,7 @@ pub(super) fn compile(mut definitions: Definitions) -> Result<Layout, LayoutErro
                 })
             })
             .collect::<Result<_, LayoutError>>()?,
-        packets: Vec::new(),
-        tables: Vec::new(),
-        enums: Vec::new(),
-        active: None,
+        ..Layout::default()
     };
     check_recognition(&definitions)?;
 
@@ -210,7 +207,9 @@ fn mark(at: &Location, place: Place, values: &[String]) -> Result<Match, LayoutE
 /// number, a text as long as the field, or hexadecimal digits.
 fn wire_bytes(scalar: Scalar, text: &str) -> Option<Vec<u8>> {
     match scalar {
-        Scalar::Char(length) => (text.len() == length).then(|| text.as_bytes().to_vec()),
+        Scalar::Char(length) | Scalar::Latin(length) => {
+            (text.len() == length).then(|| text.as_bytes().to_vec())
+        }
         Scalar::Hex(length) => {
             let digits = text.as_bytes().chunks(2);
             let bytes = digits.map(|pair| {
@@ -484,7 +483,8 @@ impl<'a> Flattener<'a> {
                 let position = *self.names.structs.get(name).ok_or_else(|| {
                     member.at.error(format!(
                         "unknown type {name}: known are u8 i8 u16 i16 u32 i32 u64 i64 f32 f64 \
-                         flag|f32 char[N] hex[N] padding[N], and the structs and types of this file"
+                         bool flag|f32 char[N] latin[N] hex[N] padding[N], and the structs and types of \
+                         this file"
                     ))
                 })?;
                 let definition = &self.definitions.structs[position];
@@ -680,15 +680,9 @@ impl PacketTables<'_> {
         }
 
         let mut columns = vec![Column {
-            name: "capture_time".into(),
-            official: String::new(),
-            scalar: Scalar::I64,
-            unit: String::new(),
             note: "time stamp of the datagram in the capture".into(),
-            enumeration: None,
             role: Role::Key,
-            source: Source::CaptureTime,
-            reach: None,
+            ..Column::new("capture_time", Scalar::I64, Source::CaptureTime)
         }];
         let reaches = |field: &Flat| field.row_axes().iter().all(|axis| axes.contains(axis));
         let is_key = |field: &Flat| field.role == Role::Key && field.case.is_none();
@@ -825,20 +819,16 @@ impl PacketTables<'_> {
             Some(_) => format!("number along {}, the first of all is 0", row_axis.name),
             None => format!("position in {}, from 0", row_axis.name),
         };
+        let scalar = match (row_axis.length <= 256, &start) {
+            (true, None) => Scalar::U8,
+            (false, None) => Scalar::U16,
+            (_, Some(_)) => Scalar::U32,
+        };
+        let source = Source::Index { axis: level, start };
         Ok(Column {
-            name: row_axis.index.clone(),
-            official: String::new(),
-            scalar: match (row_axis.length <= 256, &start) {
-                (true, None) => Scalar::U8,
-                (false, None) => Scalar::U16,
-                (_, Some(_)) => Scalar::U32,
-            },
-            unit: String::new(),
             note,
-            enumeration: None,
             role: Role::Key,
-            source: Source::Index { axis: level, start },
-            reach: None,
+            ..Column::new(&row_axis.index, scalar, source)
         })
     }
 
@@ -944,15 +934,12 @@ impl PacketTables<'_> {
 
 fn column(field: &Flat, name: String, source: Source) -> Column {
     Column {
-        name,
         official: field.path.clone(),
-        scalar: field.scalar,
         unit: field.unit.clone(),
         note: field.note.clone(),
         enumeration: field.enumeration,
         role: field.role,
-        source,
-        reach: None,
+        ..Column::new(name, field.scalar, source)
     }
 }
 

@@ -27,11 +27,17 @@ pub enum Scalar {
     I64,
     F32,
     F64,
+    /// A byte that is 0 or not.
+    Bool,
     /// A word that is a flag in some games and a float in others: a whole
     /// number 1 is 1.0, all else is a float.
     FlagOrF32,
     /// Text of a fixed number of bytes, cut at the first NUL.
     Char(usize),
+    /// Likewise, in Windows-1252 where it is not UTF-8.
+    Latin(usize),
+    /// Text of any length, which lies outside of the record.
+    Text,
     /// Bytes without a known meaning, shown as hexadecimal digits.
     Hex(usize),
 }
@@ -40,11 +46,12 @@ impl Scalar {
     /// Length on the wire in bytes.
     pub fn size(self) -> usize {
         match self {
-            Scalar::U8 | Scalar::I8 => 1,
+            Scalar::U8 | Scalar::I8 | Scalar::Bool => 1,
             Scalar::U16 | Scalar::I16 => 2,
             Scalar::U32 | Scalar::I32 | Scalar::F32 | Scalar::FlagOrF32 => 4,
             Scalar::U64 | Scalar::I64 | Scalar::F64 => 8,
-            Scalar::Char(length) | Scalar::Hex(length) => length,
+            Scalar::Char(length) | Scalar::Latin(length) | Scalar::Hex(length) => length,
+            Scalar::Text => 0,
         }
     }
 
@@ -52,7 +59,14 @@ impl Scalar {
     pub fn is_integer(self) -> bool {
         !matches!(
             self,
-            Scalar::F32 | Scalar::F64 | Scalar::FlagOrF32 | Scalar::Char(_) | Scalar::Hex(_)
+            Scalar::F32
+                | Scalar::F64
+                | Scalar::FlagOrF32
+                | Scalar::Bool
+                | Scalar::Char(_)
+                | Scalar::Latin(_)
+                | Scalar::Text
+                | Scalar::Hex(_)
         )
     }
 
@@ -98,7 +112,7 @@ impl Place {
 }
 
 /// A format: its packets, the tables they become, and the names of its values.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Layout {
     /// Short name, also that of the output folder, such as `f1_2025`.
     pub name: String,
@@ -125,6 +139,8 @@ pub struct Layout {
     pub enums: Vec<Enum>,
     /// How to tell which cars take part.
     pub active: Option<ActiveRule>,
+    /// What each of its tables says of itself beyond its columns.
+    pub metadata: Vec<(String, String)>,
 }
 
 impl Layout {
@@ -139,6 +155,22 @@ impl Layout {
         include: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Layout, LayoutError> {
         compile::compile(parse::parse(file, text, include)?)
+    }
+
+    /// A format of this name that has nothing yet.
+    pub fn named(name: &str) -> Layout {
+        Layout {
+            name: name.into(),
+            ..Layout::default()
+        }
+    }
+
+    /// Reads a layout file that has nothing but names of values.
+    ///
+    /// # Errors
+    /// A [`LayoutError`] names the file, the line, and what to mend.
+    pub fn parse_enums(file: &str, text: &str) -> Result<Vec<Enum>, LayoutError> {
+        parse::parse_enums(file, text)
     }
 
     /// Whether more than the length tells its records from others.
@@ -350,6 +382,11 @@ pub struct Column {
     /// The length that a record must have for the value to be there, if not
     /// every record of the packet has it.
     pub reach: Option<usize>,
+    /// The type of the column, where that of the wire is too narrow for what
+    /// other inputs have in it.
+    pub widened: Option<Scalar>,
+    /// Whether some inputs lack it.
+    pub optional: bool,
 }
 
 /// What a column is for.
@@ -377,12 +414,38 @@ pub enum Source {
     Variant {
         offsets: Vec<Option<usize>>,
     },
+    /// The entry of this name in a list of the session string.
+    Session(String),
+    /// This input does not have it.
+    Missing,
 }
 
 impl Column {
+    /// A column without unit, note or names, of a value like any other.
+    pub fn new(name: impl Into<String>, scalar: Scalar, source: Source) -> Column {
+        Column {
+            name: name.into(),
+            official: String::new(),
+            scalar,
+            unit: String::new(),
+            note: String::new(),
+            enumeration: None,
+            role: Role::Value,
+            source,
+            reach: None,
+            widened: None,
+            optional: false,
+        }
+    }
+
+    /// The type of the column.
+    pub fn output(&self) -> Scalar {
+        self.widened.unwrap_or(self.scalar)
+    }
+
     /// Whether rows without a value are possible.
     pub fn nullable(&self) -> bool {
-        matches!(self.source, Source::Variant { .. }) || self.reach.is_some()
+        matches!(self.source, Source::Variant { .. }) || self.reach.is_some() || self.optional
     }
 
     /// The game's own name without those of the structs around it.
@@ -409,13 +472,13 @@ impl Tag {
 }
 
 /// Names for the values of a field.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Enum {
     pub name: String,
     pub kind: EnumKind,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub enum EnumKind {
     /// One name a value.
     Values(Vec<(i64, String)>),

@@ -192,6 +192,29 @@ pub(super) fn parse(
     text: &str,
     include: &dyn Fn(&str) -> Option<String>,
 ) -> Result<Definitions, LayoutError> {
+    let definitions = parse_lines(file, text, include)?;
+    if definitions.name.is_empty() {
+        return Err(definitions
+            .start
+            .error("there is no `format NAME TITLE` line: begin the file with one"));
+    }
+    Ok(definitions)
+}
+
+pub(super) fn parse_enums(file: &str, text: &str) -> Result<Vec<Enum>, LayoutError> {
+    let definitions = parse_lines(file, text, &|_| None)?;
+    Ok(definitions
+        .enums
+        .into_iter()
+        .map(|(_, names)| names)
+        .collect())
+}
+
+fn parse_lines(
+    file: &str,
+    text: &str,
+    include: &dyn Fn(&str) -> Option<String>,
+) -> Result<Definitions, LayoutError> {
     let mut parser = Parser {
         definitions: Definitions {
             start: Location {
@@ -222,13 +245,7 @@ pub(super) fn parse(
     };
     parser.file(file, text, 0)?;
     parser.close_union()?;
-    let definitions = parser.definitions;
-    if definitions.name.is_empty() {
-        return Err(definitions
-            .start
-            .error("there is no `format NAME TITLE` line: begin the file with one"));
-    }
-    Ok(definitions)
+    Ok(parser.definitions)
 }
 
 /// What the next lines belong to.
@@ -735,13 +752,15 @@ fn member(
         "f32" => MemberKind::Scalar(Scalar::F32),
         "f64" => MemberKind::Scalar(Scalar::F64),
         "flag|f32" => MemberKind::Scalar(Scalar::FlagOrF32),
-        "char" | "hex" | "padding" => {
+        "bool" => MemberKind::Scalar(Scalar::Bool),
+        "char" | "latin" | "hex" | "padding" => {
             if axes.is_empty() {
                 return Err(at.error(format!("`{base}` needs a length: write `{base}[N]`")));
             }
             let length = count(at, &axes.remove(0), LARGEST_PACKET)?;
             match base {
                 "char" => MemberKind::Scalar(Scalar::Char(length)),
+                "latin" => MemberKind::Scalar(Scalar::Latin(length)),
                 "hex" => MemberKind::Scalar(Scalar::Hex(length)),
                 _ => MemberKind::Padding(length),
             }

@@ -10,6 +10,7 @@ mod parquet;
 mod text;
 
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,6 +21,7 @@ use anyhow::{Context, bail};
 use serde_json::{Map, Value, json};
 
 use crate::decode::{Append, Sinks, TablePlan, TableReport, TableSink};
+use crate::layout::Layout;
 use crate::lock::lock;
 use file::{Completed, OutputFile};
 
@@ -151,6 +153,8 @@ struct State {
     /// Every table that could be written, by `format/table`.
     announced: BTreeMap<String, Arc<TablePlan>>,
     open: Vec<OpenTable>,
+    /// Texts beside the tables.
+    documents: Vec<(PathBuf, Completed)>,
     skipped: Vec<String>,
 }
 
@@ -178,6 +182,8 @@ impl TableSink for Counted {
 #[derive(Debug, Default)]
 pub struct Written {
     pub tables: Vec<TableReport>,
+    /// Path and length of the texts beside the tables.
+    pub documents: Vec<(String, u64)>,
     /// Tables that were left alone because they exist.
     pub skipped: Vec<String>,
 }
@@ -232,6 +238,11 @@ impl Outputs {
         }
         if self.options.format.is_text() {
             completed.extend(sidecars(&self.options, &described)?);
+        }
+        for (path, file) in state.documents {
+            let path = path.display().to_string();
+            written.documents.push((path, file.written));
+            completed.push(file);
         }
         for file in completed {
             file.publish()?;
@@ -361,6 +372,27 @@ impl Sinks for Outputs {
         Ok(Some(sink))
     }
 
+    fn document(&self, layout: &Layout, name: &str, text: &str) -> anyhow::Result<()> {
+        let options = &self.options;
+        let Destination::Folder(folder) = &options.destination else {
+            return Ok(());
+        };
+        let mut path = folder.join(&layout.name);
+        path.extend(name.split('/').map(folder_name));
+        let mut state = lock(&self.state);
+        if options.skip_existing && path.exists() {
+            state.skipped.push(path.display().to_string());
+            return Ok(());
+        }
+        if !options.force {
+            refuse_existing(&path)?;
+        }
+        let mut file = OutputFile::create(&path, options.force)?;
+        file.write_all(text.as_bytes())?;
+        state.documents.push((path, file.complete()?));
+        Ok(())
+    }
+
     fn rows_per_batch(&self) -> usize {
         // Text takes some twenty times the room of encoded columns.
         match self.options.format.is_text() {
@@ -395,6 +427,8 @@ fn folder_name(value: &str) -> String {
 
 /// What every file says of itself.
 fn metadata(plan: &TablePlan, inputs: &[String]) -> Vec<(String, String)> {
+    let of_layout = plan.layout.metadata.iter();
+    let of_layout = of_layout.map(|(key, value)| (format!("simtel.{key}"), value.clone()));
     let fields = plan.schema.fields().iter();
     let columns: Map<String, Value> = fields
         .map(|field| {
@@ -406,7 +440,7 @@ fn metadata(plan: &TablePlan, inputs: &[String]) -> Vec<(String, String)> {
             (field.name().clone(), Value::Object(said.collect()))
         })
         .collect();
-    vec![
+    let own = [
         ("simtel.version".into(), env!("CARGO_PKG_VERSION").into()),
         ("simtel.schema_version".into(), SCHEMA_VERSION.to_string()),
         ("simtel.format".into(), plan.layout.name.clone()),
@@ -414,7 +448,8 @@ fn metadata(plan: &TablePlan, inputs: &[String]) -> Vec<(String, String)> {
         ("simtel.table".into(), plan.table().name.clone()),
         ("simtel.inputs".into(), json!(inputs).to_string()),
         ("simtel.columns".into(), Value::Object(columns).to_string()),
-    ]
+    ];
+    own.into_iter().chain(of_layout).collect()
 }
 
 /// Describes the columns of text files, which cannot do so themselves: a
@@ -487,6 +522,7 @@ pub fn type_name(data_type: &DataType) -> &'static str {
         DataType::Int32 => "int32",
         DataType::UInt64 => "uint64",
         DataType::Int64 => "int64",
+        DataType::Boolean => "bool",
         DataType::Float32 => "float32",
         DataType::Float64 => "float64",
         DataType::Timestamp(..) => "timestamp[ns, UTC]",

@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex};
 
 use anyhow::anyhow;
 use arrow::array::{
-    Array, AsArray, DictionaryArray, Float32Array, Float64Array, Int8Array, Int16Array, Int32Array,
-    Int64Array, RecordBatch, StringArray, TimestampNanosecondArray, UInt8Array, UInt16Array,
-    UInt32Array, UInt64Array,
+    Array, AsArray, BooleanArray, DictionaryArray, Float32Array, Float64Array, Int8Array,
+    Int16Array, Int32Array, Int64Array, RecordBatch, StringArray, TimestampNanosecondArray,
+    UInt8Array, UInt16Array, UInt32Array, UInt64Array,
 };
 use arrow::datatypes::{DataType, Int32Type};
 use chrono::{DateTime, SecondsFormat};
@@ -124,6 +124,7 @@ pub(super) enum Cells<'a> {
     F32(&'a Float32Array),
     F64(&'a Float64Array),
     Time(&'a TimestampNanosecondArray),
+    Bool(&'a BooleanArray),
     Text(&'a StringArray),
     Names(&'a DictionaryArray<Int32Type>, &'a StringArray),
 }
@@ -145,6 +146,7 @@ impl<'a> Cells<'a> {
                 DataType::Float32 => Cells::F32(array.as_primitive()),
                 DataType::Float64 => Cells::F64(array.as_primitive()),
                 DataType::Timestamp(..) => Cells::Time(array.as_primitive()),
+                DataType::Boolean => Cells::Bool(array.as_boolean()),
                 DataType::Utf8 => Cells::Text(array.as_string()),
                 DataType::Dictionary(..) => {
                     let names = array.as_dictionary::<Int32Type>();
@@ -168,6 +170,7 @@ impl<'a> Cells<'a> {
             Cells::F32(array) => array.is_null(row),
             Cells::F64(array) => array.is_null(row),
             Cells::Time(array) => array.is_null(row),
+            Cells::Bool(array) => array.is_null(row),
             Cells::Text(array) => array.is_null(row),
             Cells::Names(array, _) => array.is_null(row),
         }
@@ -185,7 +188,7 @@ impl<'a> Cells<'a> {
         }
     }
 
-    /// Writes the digits of a cell with a number or time; nothing for texts.
+    /// Writes a cell with a number, time, `true` or `false`; nothing for texts.
     pub(super) fn write_number(&self, row: usize, writer: &mut Numbers, out: &mut Vec<u8>) {
         let mut integer = itoa::Buffer::new();
         let text = match self {
@@ -200,6 +203,10 @@ impl<'a> Cells<'a> {
             Cells::F32(array) => writer.float.format(array.value(row)),
             Cells::F64(array) => writer.float.format(array.value(row)),
             Cells::Time(array) => writer.time(array.value(row)),
+            Cells::Bool(array) => match array.value(row) {
+                true => "true",
+                false => "false",
+            },
             Cells::Text(_) | Cells::Names(..) => "",
         };
         out.extend_from_slice(text.as_bytes());

@@ -93,7 +93,7 @@ fn what_is_no_capture_is_refused_by_what_it_is() {
         (
             "stint.ibt",
             b"\x02\0\0\0\x01\0\0\0\x3C\0\0\0\0\0\0\0",
-            "iRacing telemetry",
+            "ends inside its header of 112 bytes",
         ),
         ("odd.bin", b"\0\x01\x02\x03\x04", "no capture"),
     ] {

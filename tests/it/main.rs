@@ -6,6 +6,7 @@ mod damage;
 mod forza;
 mod generated;
 mod golden;
+mod ibt;
 mod layout;
 mod snapshots;
 mod support;

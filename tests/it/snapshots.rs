@@ -41,17 +41,19 @@ fn every_table_of_every_sample() {
     settings.set_snapshot_path("../../snapshots");
     settings.set_prepend_module_to_snapshot(false);
     settings.set_omit_expression(true);
-    for layout in Formats::built_in().layouts() {
-        let format = &layout.name;
+    let formats = Formats::built_in();
+    let layouts = formats.layouts().iter();
+    let samples = layouts.map(|layout| (layout.name.as_str(), "pcap", layout.tables.len()));
+    for (format, kind, count) in samples.chain([("iracing", "ibt", 9)]) {
         let place = Workplace::new();
-        let sample = project_path(&format!("samples/{format}.pcap"));
+        let sample = project_path(&format!("samples/{format}.{kind}"));
         let sample = sample.display().to_string();
         place.succeed(&["convert", &sample, "-o", "out", "-f", "csv", "--labels"]);
         let files = place.files("out");
         let schema: Value =
             serde_json::from_slice(&files[&format!("{format}/schema.json")]).expect("JSON");
         let tables = schema["tables"].as_object().expect("tables");
-        assert_eq!(tables.len(), layout.tables.len(), "{format}");
+        assert_eq!(tables.len(), count, "{format}");
         settings.bind(|| {
             for (name, schema) in tables {
                 let table = Table::parse(&files[&format!("{format}/{name}.csv")]);

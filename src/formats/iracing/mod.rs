@@ -1,0 +1,578 @@
+//! iRacing: the variables that a recording describes itself become a
+//! [`Layout`], as if a layout file had described them; so do the lists of the
+//! session string. Recordings differ by car and season: the layouts of several
+//! have the same tables and columns, those that a recording lacks being empty.
+
+mod session;
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::{Arc, LazyLock};
+
+pub use session::{Node, Session};
+
+use crate::capture::{TickFile, Variable, VariableType};
+use crate::layout::{
+    ActiveRule, Column, Enum, Layout, Packet, Place, Role, RowAxis, Scalar, Source, Strided, Table,
+};
+
+/// The name of the format, and of its folder.
+pub const NAME: &str = "iracing";
+/// Variables that say whose row it is, in this order.
+const KEYS: [&str; 3] = ["SessionNum", "SessionTick", "SessionTime"];
+/// Arrays with this in front hold a value a car.
+const CARS: &str = "CarIdx";
+
+/// Position in [`Layout::packets`] of the ticks and of the session string.
+pub const TICK: usize = 0;
+pub const SESSION: usize = 1;
+
+static ENUMS: LazyLock<Vec<Enum>> = LazyLock::new(|| {
+    let enums = Layout::parse_enums("iracing.enums", include_str!("iracing.enums"));
+    enums.unwrap_or_else(|error| panic!("a built-in layout is wrong: {error}"))
+});
+
+/// Lists within the lists, which look like a text while they are empty.
+const LISTS: [&str; 2] = ["ResultsPositions", "ResultsFastestLap"];
+
+/// A list of the session string that becomes a table.
+#[derive(Debug)]
+pub struct SessionTable {
+    pub name: &'static str,
+    /// Keys down to the list; what stands before the last one may be a list too.
+    path: &'static [&'static str],
+    /// Keys of the items around it that stand in its rows.
+    outer: &'static [&'static str],
+    /// Which of its values are numbers; all others are text.
+    integers: &'static [&'static str],
+    floats: &'static [&'static str],
+}
+
+/// The tables of the session string.
+pub const SESSION_TABLES: [SessionTable; 5] = [
+    SessionTable {
+        name: "drivers",
+        path: &["DriverInfo", "Drivers"],
+        outer: &[],
+        integers: &[
+            "CarIdx",
+            "UserID",
+            "TeamID",
+            "CarNumberRaw",
+            "CarClassID",
+            "CarID",
+            "CarIsPaceCar",
+            "CarIsAI",
+            "CarIsElectric",
+            "CarClassRelSpeed",
+            "CarClassLicenseLevel",
+            "IRating",
+            "LicLevel",
+            "LicSubLevel",
+            "IsSpectator",
+            "CurDriverIncidentCount",
+            "TeamIncidentCount",
+        ],
+        floats: &["CarClassEstLapTime"],
+    },
+    SessionTable {
+        name: "sessions",
+        path: &["SessionInfo", "Sessions"],
+        outer: &[],
+        integers: &[
+            "SessionNum",
+            "SessionNumLapsToAvg",
+            "SessionSkipped",
+            "SessionRunGroupsUsed",
+            "SessionEnforceTireCompoundChange",
+            "ResultsNumCautionFlags",
+            "ResultsNumCautionLaps",
+            "ResultsNumLeadChanges",
+            "ResultsLapsComplete",
+            "ResultsOfficial",
+        ],
+        floats: &["ResultsAverageLapTime"],
+    },
+    SessionTable {
+        name: "results",
+        path: &["SessionInfo", "Sessions", "ResultsPositions"],
+        outer: &["SessionNum"],
+        integers: &[
+            "SessionNum",
+            "Position",
+            "ClassPosition",
+            "CarIdx",
+            "Lap",
+            "FastestLap",
+            "LapsLed",
+            "LapsComplete",
+            "JokerLapsComplete",
+            "Incidents",
+            "ReasonOutId",
+        ],
+        floats: &["Time", "FastestTime", "LastTime", "LapsDriven"],
+    },
+    SessionTable {
+        name: "qualify_results",
+        path: &["QualifyResultsInfo", "Results"],
+        outer: &[],
+        integers: &["Position", "ClassPosition", "CarIdx", "FastestLap"],
+        floats: &["FastestTime"],
+    },
+    SessionTable {
+        name: "splits",
+        path: &["SplitTimeInfo", "Sectors"],
+        outer: &[],
+        integers: &["SectorNum"],
+        floats: &["SectorStartPct"],
+    },
+];
+
+/// A row of a list: its keys and values, as text.
+pub type SessionRow<'a> = Vec<(&'a str, &'a str)>;
+
+impl SessionTable {
+    /// The rows of this table in a session string.
+    pub fn rows<'a>(&self, session: &'a Session) -> Vec<SessionRow<'a>> {
+        let mut rows = Vec::new();
+        self.walk(&session.root, self.path, &mut Vec::new(), &mut rows);
+        rows
+    }
+
+    fn walk<'a>(
+        &self,
+        node: &'a Node,
+        path: &[&str],
+        outer: &mut SessionRow<'a>,
+        rows: &mut Vec<SessionRow<'a>>,
+    ) {
+        if let Node::List(items) = node {
+            for item in items {
+                let before = outer.len();
+                if !path.is_empty() {
+                    outer.extend(texts(item).filter(|(key, _)| self.outer.contains(key)));
+                }
+                self.walk(item, path, outer, rows);
+                outer.truncate(before);
+            }
+            return;
+        }
+        match path {
+            [] if node.entries().is_empty() => {}
+            [] => rows.push(outer.iter().copied().chain(texts(node)).collect()),
+            [key, rest @ ..] => {
+                if let Some(inner) = node.get(key) {
+                    self.walk(inner, rest, outer, rows);
+                }
+            }
+        }
+    }
+
+    fn scalar(&self, key: &str) -> Scalar {
+        if self.integers.contains(&key) {
+            Scalar::I32
+        } else if self.floats.contains(&key) {
+            Scalar::F64
+        } else {
+            Scalar::Text
+        }
+    }
+}
+
+fn texts(node: &Node) -> impl Iterator<Item = (&str, &str)> {
+    let entries = node.entries().iter();
+    let values = entries.filter(|(key, _)| !LISTS.contains(&key.as_str()));
+    values.filter_map(|(key, value)| Some((key.as_str(), value.text()?)))
+}
+
+/// A recording, as far as its layout depends on it.
+pub struct Recording<'a> {
+    pub ticks: &'a TickFile,
+    pub session: &'a Session,
+}
+
+/// A layout for each recording, all with the same tables and columns.
+pub fn layouts(recordings: &[Recording<'_>]) -> Vec<Arc<Layout>> {
+    let wanted = WantedTables::of(recordings);
+    let session_tables = session_tables(recordings);
+    let layouts = recordings.iter().map(|recording| {
+        let variables = Variables::of(recording.ticks.variables());
+        let mut tables = wanted.tables(&variables);
+        let ticks = (0..tables.len()).collect();
+        tables.extend(session_tables.iter().map(|(name, columns)| Table {
+            name: (*name).into(),
+            packet: SESSION,
+            axes: Vec::new(),
+            columns: columns.clone(),
+            tag: None,
+        }));
+        let of_session = (wanted.tables.len()..tables.len()).collect();
+        let packet = |name: &str, size, tables| Packet {
+            name: name.into(),
+            id: None,
+            size,
+            shorter: Vec::new(),
+            leaves: Vec::new(),
+            tables,
+        };
+        Arc::new(Layout {
+            title: "iRacing".into(),
+            packets: vec![
+                packet("Tick", recording.ticks.record_length(), ticks),
+                packet("Session", 0, of_session),
+            ],
+            active: variables.active_rule(),
+            tables,
+            enums: ENUMS.clone(),
+            metadata: match recordings {
+                [only] => vec![("session_string".into(), only.session.text.clone())],
+                // Of several, a table could not say whose it is.
+                _ => Vec::new(),
+            },
+            ..Layout::named(NAME)
+        })
+    });
+    layouts.collect()
+}
+
+/// The tables of the session strings, with the columns of all of them.
+fn session_tables(recordings: &[Recording<'_>]) -> Vec<(&'static str, Vec<Column>)> {
+    let tables = SESSION_TABLES.iter().filter_map(|table| {
+        let mut columns: Vec<Column> = Vec::new();
+        let mut seen = HashSet::new();
+        for recording in recordings {
+            for (key, _) in table.rows(recording.session).into_iter().flatten() {
+                if seen.insert(key) {
+                    let source = Source::Session(key.into());
+                    columns.push(Column {
+                        official: key.into(),
+                        optional: true,
+                        ..Column::new(key, table.scalar(key), source)
+                    });
+                }
+            }
+        }
+        (!columns.is_empty()).then_some((table.name, columns))
+    });
+    tables.collect()
+}
+
+/// What a table of ticks has a row for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Kind {
+    Tick,
+    /// A car and tick; arrays of different lengths do not fit into one table.
+    Car {
+        nth: usize,
+    },
+    /// A moment within a tick.
+    SubTick {
+        nth: usize,
+    },
+}
+
+impl Kind {
+    fn table_name(self) -> String {
+        let numbered = |name: &str, nth: usize| match nth {
+            0 => name.to_string(),
+            nth => format!("{name}_{}", nth + 1),
+        };
+        match self {
+            Kind::Tick => "ticks".into(),
+            Kind::Car { nth } => numbered("cars", nth),
+            Kind::SubTick { nth } => numbered("subticks", nth),
+        }
+    }
+}
+
+/// The variables of one recording.
+struct Variables<'a> {
+    list: &'a [Variable],
+    by_name: HashMap<&'a str, &'a Variable>,
+    /// The lengths of arrays of cars and of sub-ticks, the most frequent first.
+    cars: Vec<usize>,
+    sub_ticks: Vec<usize>,
+}
+
+impl<'a> Variables<'a> {
+    fn of(list: &'a [Variable]) -> Variables<'a> {
+        let lengths = |belongs: fn(&Variable) -> bool| {
+            let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
+            for variable in list.iter().filter(|variable| belongs(variable)) {
+                *counts.entry(variable.count).or_default() += 1;
+            }
+            let mut lengths: Vec<usize> = counts.keys().copied().collect();
+            lengths.sort_by_key(|length| Reverse(counts[length]));
+            lengths
+        };
+        let named = list
+            .iter()
+            .map(|variable| (variable.name.as_str(), variable));
+        Variables {
+            list,
+            by_name: named.collect(),
+            cars: lengths(is_of_cars),
+            sub_ticks: lengths(is_of_sub_ticks),
+        }
+    }
+
+    fn kind(&self, variable: &Variable) -> Kind {
+        let nth = |lengths: &[usize]| {
+            let nth = lengths.iter().position(|length| *length == variable.count);
+            nth.unwrap_or(0)
+        };
+        if is_of_cars(variable) {
+            Kind::Car {
+                nth: nth(&self.cars),
+            }
+        } else if is_of_sub_ticks(variable) {
+            Kind::SubTick {
+                nth: nth(&self.sub_ticks),
+            }
+        } else {
+            Kind::Tick
+        }
+    }
+
+    /// The arrays whose entries are rows of a table.
+    fn axes(&self, kind: Kind) -> Vec<RowAxis> {
+        let axis = |name: &str, index: &str, length: Option<&usize>| RowAxis {
+            name: name.into(),
+            // A recording without such arrays gives no rows.
+            length: length.copied().unwrap_or(0),
+            count: None,
+            player: None,
+            index: index.into(),
+        };
+        match kind {
+            Kind::Tick => Vec::new(),
+            Kind::Car { nth } => vec![RowAxis {
+                player: self.player(),
+                ..axis("cars", CARS, self.cars.get(nth))
+            }],
+            Kind::SubTick { nth } => vec![axis("subticks", "SubTick", self.sub_ticks.get(nth))],
+        }
+    }
+
+    fn player(&self) -> Option<Place> {
+        let variable = self.by_name.get("PlayerCarIdx")?;
+        let place = Place {
+            offset: variable.offset,
+            scalar: scalar(variable),
+        };
+        (variable.count == 1).then_some(place)
+    }
+
+    /// A car takes part once it has been in the world.
+    fn active_rule(&self) -> Option<ActiveRule> {
+        let variable = self.by_name.get("CarIdxTrackSurface")?;
+        (variable.kind == VariableType::Int).then(|| ActiveRule {
+            axis: "cars".into(),
+            packet: TICK,
+            field: Strided {
+                offset: variable.offset,
+                strides: vec![variable.kind.size()],
+                scalar: Scalar::I32,
+            },
+            length: variable.count,
+            from: 0,
+        })
+    }
+}
+
+fn is_array(variable: &Variable) -> bool {
+    variable.count > 1 && variable.kind != VariableType::Char
+}
+
+fn is_of_cars(variable: &Variable) -> bool {
+    is_array(variable) && !variable.counts_as_time && variable.name.starts_with(CARS)
+}
+
+fn is_of_sub_ticks(variable: &Variable) -> bool {
+    is_array(variable) && variable.counts_as_time
+}
+
+fn scalar(variable: &Variable) -> Scalar {
+    match variable.kind {
+        VariableType::Char => Scalar::Latin(variable.count),
+        VariableType::Bool => Scalar::Bool,
+        VariableType::Int => Scalar::I32,
+        VariableType::BitField => Scalar::U32,
+        VariableType::Float => Scalar::F32,
+        VariableType::Double => Scalar::F64,
+    }
+}
+
+/// A type that holds the values of both exactly.
+fn widest(one: Scalar, other: Scalar) -> Scalar {
+    let is_float = |scalar| matches!(scalar, Scalar::F32 | Scalar::F64);
+    let is_text = |scalar| matches!(scalar, Scalar::Latin(_) | Scalar::Text);
+    match (one, other) {
+        _ if one == other => one,
+        _ if is_text(one) || is_text(other) => Scalar::Text,
+        _ if is_float(one) || is_float(other) => Scalar::F64,
+        _ => Scalar::I64,
+    }
+}
+
+/// The tables of ticks that all recordings together need: the columns of all
+/// of them, in the order in which they turn up.
+struct WantedTables {
+    keys: Vec<Wanted>,
+    tables: BTreeMap<Kind, Vec<Wanted>>,
+}
+
+/// A column: a variable, or a value of one.
+struct Wanted {
+    name: String,
+    variable: String,
+    /// The number of the value in an array that is spread over columns.
+    value: Option<usize>,
+    scalar: Scalar,
+    /// Of all recordings: units have changed over the seasons.
+    units: Vec<String>,
+    description: String,
+    /// How many recordings have it.
+    recordings: usize,
+    /// Whether all have it.
+    is_everywhere: bool,
+}
+
+impl WantedTables {
+    fn of(recordings: &[Recording<'_>]) -> WantedTables {
+        let mut tables: BTreeMap<Kind, Vec<Wanted>> = BTreeMap::new();
+        tables.entry(Kind::Tick).or_default();
+        let mut positions: HashMap<(Kind, String), usize> = HashMap::new();
+        for recording in recordings {
+            let variables = Variables::of(recording.ticks.variables());
+            for variable in variables.list {
+                let kind = variables.kind(variable);
+                let columns = tables.entry(kind).or_default();
+                for wanted in Wanted::columns(kind, variable) {
+                    let position = positions
+                        .entry((kind, wanted.name.clone()))
+                        .or_insert(columns.len());
+                    match columns.get_mut(*position) {
+                        Some(known) => known.agree(&wanted),
+                        None => columns.push(wanted),
+                    }
+                }
+            }
+        }
+        for wanted in tables.values_mut().flatten() {
+            wanted.is_everywhere = wanted.recordings == recordings.len();
+        }
+        let ticks = tables.entry(Kind::Tick).or_default();
+        let is_key = |wanted: &mut Wanted| KEYS.contains(&wanted.name.as_str());
+        let keys = ticks.extract_if(.., is_key).collect();
+        WantedTables { keys, tables }
+    }
+
+    /// These tables as one recording fills them.
+    fn tables(&self, variables: &Variables<'_>) -> Vec<Table> {
+        let tables = self.tables.iter().map(|(kind, wanted)| {
+            let axes = variables.axes(*kind);
+            let mut columns = vec![Column {
+                note: "date of the session's start, and session time".into(),
+                role: Role::Key,
+                ..Column::new("capture_time", Scalar::I64, Source::CaptureTime)
+            }];
+            columns.extend(self.keys.iter().map(|wanted| Column {
+                role: Role::Key,
+                ..wanted.column(Kind::Tick, variables, axes.len())
+            }));
+            columns.extend(axes.iter().enumerate().map(|(axis, row_axis)| {
+                let source = Source::Index { axis, start: None };
+                Column {
+                    note: format!("position in {}, from 0", row_axis.name),
+                    role: Role::Key,
+                    ..Column::new(&row_axis.index, Scalar::U16, source)
+                }
+            }));
+            let others = wanted.iter();
+            columns.extend(others.map(|wanted| wanted.column(*kind, variables, axes.len())));
+            Table {
+                name: kind.table_name(),
+                packet: TICK,
+                axes,
+                columns,
+                tag: None,
+            }
+        });
+        tables.collect()
+    }
+}
+
+impl Wanted {
+    /// The columns of a variable: one, or one a value if it is an array that
+    /// gives no rows.
+    fn columns(kind: Kind, variable: &Variable) -> Vec<Wanted> {
+        let wanted = |name: String, value| Wanted {
+            name,
+            variable: variable.name.clone(),
+            value,
+            scalar: scalar(variable),
+            units: vec![variable.unit.clone()],
+            description: variable.description.clone(),
+            recordings: 1,
+            is_everywhere: false,
+        };
+        match kind {
+            Kind::Tick if is_array(variable) => (0..variable.count)
+                .map(|value| wanted(format!("{}_{value}", variable.name), Some(value)))
+                .collect(),
+            _ => vec![wanted(variable.name.clone(), None)],
+        }
+    }
+
+    /// Makes room for what another recording says of the same column.
+    fn agree(&mut self, other: &Wanted) {
+        self.recordings += 1;
+        self.scalar = widest(self.scalar, other.scalar);
+        for unit in &other.units {
+            if !self.units.contains(unit) {
+                self.units.push(unit.clone());
+            }
+        }
+    }
+
+    /// The column as one recording fills it.
+    fn column(&self, kind: Kind, variables: &Variables<'_>, axes: usize) -> Column {
+        let found = variables.by_name.get(self.variable.as_str());
+        let found = found.filter(|variable| {
+            variables.kind(variable) == kind
+                && self.value.is_none_or(|value| value < variable.count)
+                && self.value.is_some() == (kind == Kind::Tick && is_array(variable))
+        });
+        let (wire, source) = match found {
+            None => (self.scalar, Source::Missing),
+            Some(variable) => {
+                let size = variable.kind.size();
+                let stride = if kind == Kind::Tick { 0 } else { size };
+                let field = Strided {
+                    offset: variable.offset + self.value.unwrap_or(0) * size,
+                    strides: vec![stride; axes],
+                    scalar: scalar(variable),
+                };
+                (field.scalar, Source::Field(field))
+            }
+        };
+        Column {
+            official: self.variable.clone(),
+            unit: self.units.join(" | "),
+            note: self.description.clone(),
+            enumeration: self.enumeration(),
+            widened: (wire != self.scalar).then_some(self.scalar),
+            optional: !self.is_everywhere,
+            ..Column::new(&self.name, wire, source)
+        }
+    }
+
+    /// Position in [`ENUMS`] of the names of its values, by what its unit says,
+    /// or by its own name.
+    fn enumeration(&self) -> Option<usize> {
+        let position = |name: &str| ENUMS.iter().position(|known| known.name == name);
+        let by_unit = self.units.iter().find_map(|unit| position(unit));
+        by_unit.or_else(|| position(&self.variable))
+    }
+}

@@ -312,9 +312,9 @@ fn read_all<T: Wire>(values: &mut Vec<T>, record: &[u8], offsets: impl Iterator<
 struct Builder<'a> {
     values: Values,
     from: Origin<'a>,
-    /// For values that are not in every record: how long a record must be to
-    /// have it, and whether the record of each row has.
-    reach: Option<(usize, Vec<bool>)>,
+    /// For values that are not in every record: where the value ends for each
+    /// cell, and whether the record of each row reaches so far.
+    partial: Option<(Vec<usize>, Vec<bool>)>,
 }
 
 /// Where the values come from, with the places settled for each cell.
@@ -330,6 +330,8 @@ enum Origin<'a> {
     Variant {
         table: &'a Table,
         offsets: &'a [Option<usize>],
+        /// Bytes a value.
+        size: usize,
         valid: Vec<bool>,
     },
 }
@@ -429,22 +431,37 @@ impl<'a> Builder<'a> {
             Source::Variant { offsets } => Origin::Variant {
                 table,
                 offsets,
+                size: column.scalar.size(),
                 valid: Vec::new(),
             },
             Source::Missing | Source::Session(_) => return None,
         };
+        let ends = |field: &Strided| {
+            let offsets = grid.offsets(field).into_iter();
+            offsets.map(|offset| offset + field.scalar.size()).collect()
+        };
+        let partial = match &column.source {
+            Source::Field(field) if column.is_partial => Some((ends(field), Vec::new())),
+            _ => None,
+        };
         Some(Builder {
             values,
             from,
-            reach: column.reach.map(|reach| (reach, Vec::new())),
+            partial,
         })
     }
 
     fn add(&mut self, tile: &Tile<'_>) {
-        if let Some((reach, valid)) = &mut self.reach {
+        if let Some((ends, valid)) = &mut self.partial {
             for record in tile.records.clone() {
-                let is_there = tile.segment.length(record, tile.length) >= *reach;
-                valid.resize(valid.len() + tile.rows(record), is_there);
+                let length = tile.segment.length(record, tile.length);
+                match tile.cells(record) {
+                    None => valid.extend(ends.iter().map(|end| *end <= length)),
+                    Some(cells) => {
+                        let chosen = cells.iter().map(|cell| ends[*cell as usize]);
+                        valid.extend(chosen.map(|end| end <= length));
+                    }
+                }
             }
         }
         match &mut self.from {
@@ -516,13 +533,15 @@ impl<'a> Builder<'a> {
             Origin::Variant {
                 table,
                 offsets,
+                size,
                 valid,
             } => {
+                let size = *size;
                 for (number, record) in tile.records() {
                     let case = table.tag.as_ref().and_then(|tag| tag.case(record));
                     let offset = case.and_then(|case| offsets.get(case).copied().flatten());
                     let length = tile.segment.length(number, tile.length);
-                    let offset = offset.filter(|offset| *offset < length);
+                    let offset = offset.filter(|offset| *offset + size <= length);
                     for _ in 0..tile.rows(number) {
                         valid.push(offset.is_some());
                         with_numbers!(&mut self.values, values => {
@@ -540,7 +559,7 @@ impl<'a> Builder<'a> {
     }
 
     fn finish(self, replaced_texts: &mut u64) -> ArrayRef {
-        let valid = match (self.from, self.reach) {
+        let valid = match (self.from, self.partial) {
             (Origin::Variant { valid, .. }, _) | (_, Some((_, valid))) => Some(valid),
             _ => None,
         };

@@ -34,6 +34,8 @@ use streams::Streams;
 
 /// A batch holds at most about this many bytes of records.
 const BATCH_BYTES: usize = 16 << 20;
+/// And its rows in one table take at most about this many.
+const DECODED_BYTES: usize = 256 << 20;
 /// Folders of a partitioned output; more would be a mistake, and each keeps a
 /// file open.
 const MOST_PARTITIONS: usize = 500;
@@ -244,7 +246,7 @@ impl<'a> Converter<'a> {
             } else {
                 report.out_of_range += 1;
             }
-            if self.options.strict && (report.is_flawed() || self.streams.any_doubtful()) {
+            if self.options.strict && report.is_flawed() {
                 break;
             }
             let position = capture.position();
@@ -369,7 +371,7 @@ impl<'a> Converter<'a> {
             bytes: payload,
             size: definition.size,
             length: (!definition.shorter.is_empty()).then_some(length),
-            games: layout.evidence.is_some().then_some(games),
+            games: (!layout.games.is_empty()).then_some(games),
             mapped,
             active: None,
             capture,
@@ -598,9 +600,21 @@ fn folder_levels(
 /// and with them the output, are the same whatever the number of threads.
 fn records_per_batch(packet: &Packet, plans: &[Arc<TablePlan>], most_rows: usize) -> usize {
     let tables = plans.iter().map(|plan| plan.table());
-    let rows = tables.map(Table::rows_per_record).max().unwrap_or(1).max(1);
+    let rows = tables
+        .clone()
+        .map(Table::rows_per_record)
+        .max()
+        .unwrap_or(1);
+    let decoded = tables.map(|table| {
+        let widths = table
+            .columns
+            .iter()
+            .map(|column| column.scalar.size().max(8));
+        table.rows_per_record() * widths.sum::<usize>()
+    });
     (BATCH_BYTES / packet.size.max(1))
-        .min(most_rows / rows)
+        .min(most_rows / rows.max(1))
+        .min(DECODED_BYTES / decoded.max().unwrap_or(1).max(1))
         .max(1)
 }
 

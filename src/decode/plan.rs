@@ -242,18 +242,19 @@ impl TablePlan {
         captures: Option<&ArrayRef>,
         without: &[String],
     ) -> TablePlan {
+        let definition = &layout.tables[table];
         let mut outputs = Vec::new();
         let mut fields = Vec::new();
         let is_partition = |name: &str| without.iter().any(|known| known == name);
         if captures.is_some() && !is_partition("capture") && !selection.columns.excludes("capture")
         {
             outputs.push(Output::Capture);
+            let name = unused_name("capture", definition);
             fields.push(described(
-                Field::new("capture", dictionary(), false),
+                Field::new(name, dictionary(), false),
                 &[("description", "the input that the row comes from")],
             ));
         }
-        let definition = &layout.tables[table];
         for (position, column) in definition.columns.iter().enumerate() {
             if is_partition(&column.name) || !selection.columns.takes(column) {
                 continue;
@@ -277,7 +278,7 @@ impl TablePlan {
                 continue;
             };
             let names = Arc::new(Names::of(&enumeration.kind, layout.games.len()));
-            let name = format!("{}_name", column.name);
+            let name = unused_name(&format!("{}_name", column.name), definition);
             fields.push(described(
                 Field::new(name, names.data_type(), true),
                 &[
@@ -333,6 +334,18 @@ impl TablePlan {
     pub fn qualified_name(&self) -> String {
         format!("{}/{}", self.layout.name, self.table().name)
     }
+}
+
+/// The name, with a number behind it if the game has a column of that name.
+fn unused_name(name: &str, table: &Table) -> String {
+    let is_used = |name: &str| table.columns.iter().any(|column| column.name == name);
+    let mut unused = name.to_string();
+    let mut number = 1;
+    while is_used(&unused) {
+        number += 1;
+        unused = format!("{name}_{number}");
+    }
+    unused
 }
 
 /// The field with those of the entries as metadata that say something.

@@ -77,26 +77,25 @@ impl Streams {
                 });
             }
         }
-        if let Some(evidence) = &layout.evidence {
-            let seen = evidence.of(payload).and(given);
-            if !seen.is_empty() {
-                let agreed = stream.games.and(seen);
-                // A sender may start another game.
-                stream.games = match agreed.is_empty() {
-                    true => seen,
-                    false => agreed,
-                };
-            }
-        }
+        let evidence = layout.evidence.as_ref();
+        let seen = evidence.map_or(Games::NONE, |evidence| evidence.of(payload).and(given));
+        // Of several senders together nothing can be said.
+        let before = match sender {
+            Some(_) => stream.games,
+            None => given,
+        };
+        let agreed = before.and(seen);
+        stream.games = match (seen.is_empty(), agreed.is_empty()) {
+            (true, _) => before,
+            // A sender may start another game.
+            (false, true) => seen,
+            (false, false) => agreed,
+        };
         stream.games
     }
 
     pub(super) fn into_list(self) -> Vec<Stream> {
         self.streams.into_values().collect()
-    }
-
-    pub(super) fn any_doubtful(&self) -> bool {
-        self.streams.values().any(Stream::is_doubtful)
     }
 }
 

@@ -9,9 +9,9 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 
-use crate::layout::{Games, Layout, LayoutError};
+use crate::layout::{Games, Layout};
 
 macro_rules! files {
     ($($name:literal)*) => {
@@ -66,8 +66,10 @@ pub struct Formats {
 struct Given {
     /// The games that can have sent it.
     games: Games,
-    /// Whether the user asked for it, or brought it along.
+    /// Whether the user asked for it.
     is_chosen: bool,
+    /// Whether the user brought it along.
+    is_own: bool,
 }
 
 /// What a datagram's payload is.
@@ -90,6 +92,7 @@ impl Formats {
         let given = Given {
             games: Games::ALL,
             is_chosen: false,
+            is_own: false,
         };
         Formats::of(layouts.map(|layout| (layout, given)).collect())
     }
@@ -101,6 +104,7 @@ impl Formats {
             let layout = &layouts[*number];
             (
                 layout.select.is_none(),
+                !(given[*number].is_own && layout.is_marked()),
                 layout.matches.is_empty(),
                 layout.ports.is_empty(),
             )
@@ -115,29 +119,21 @@ impl Formats {
     /// These layouts too. One with the name of a known format takes its place.
     ///
     /// # Errors
-    /// If two of the layouts have the same name.
-    pub fn with(self, added: Vec<Layout>) -> Result<Formats, LayoutError> {
+    /// If two of the layouts have the same name, or one that is taken.
+    pub fn with(self, added: Vec<Layout>) -> anyhow::Result<Formats> {
         let mut names = HashSet::new();
-        for layout in &added {
-            let error = |message: &str| LayoutError {
-                file: layout.name.clone(),
-                line: 1,
-                message: message.into(),
-            };
-            if layout.name == iracing::NAME {
-                return Err(error(
-                    "recordings of iRacing have this name: choose another",
-                ));
+        for Layout { name, .. } in &added {
+            if name == iracing::NAME {
+                bail!("recordings of iRacing have the name {name}: give the layout another");
             }
-            if !names.insert(layout.name.clone()) {
-                return Err(error(
-                    "two layout files describe a format of this name: rename one",
-                ));
+            if !names.insert(name.clone()) {
+                bail!("two layout files describe a format named {name}: rename one of them");
             }
         }
         let given = Given {
             games: Games::ALL,
             is_chosen: true,
+            is_own: true,
         };
         // First, so that they come before others that are marked as well.
         let mut layouts: Vec<_> = added
@@ -153,7 +149,7 @@ impl Formats {
     /// names. Those of a format without games of its own go by its name.
     pub fn of_games(self, is_wanted: impl Fn(&str) -> bool) -> Formats {
         let layouts = self.layouts.into_iter().zip(self.given);
-        let wanted = layouts.filter_map(|(layout, _)| {
+        let wanted = layouts.filter_map(|(layout, before)| {
             let mut games = Games::NONE;
             for (position, game) in layout.games.iter().enumerate() {
                 if is_wanted(&game.id) {
@@ -166,6 +162,7 @@ impl Formats {
             let given = Given {
                 games,
                 is_chosen: true,
+                ..before
             };
             (!games.is_empty()).then_some((layout, given))
         });
@@ -192,6 +189,7 @@ impl Formats {
         self.given.push(Given {
             games: Games::ALL,
             is_chosen: false,
+            is_own: false,
         });
         self
     }
@@ -231,11 +229,26 @@ impl Formats {
             match self.packet(*number, payload) {
                 found @ Recognised::Packet { .. } => return found,
                 // Another layout may fit better.
-                other if nearest == Recognised::Unrecognised => nearest = other,
+                other if self.is_nearer(other, nearest) => nearest = other,
                 _ => {}
             }
         }
         nearest
+    }
+
+    /// Whether it says more of a datagram: of two packets of another length, the
+    /// longer one that it can begin with.
+    fn is_nearer(&self, one: Recognised, other: Recognised) -> bool {
+        let size = |recognised| match recognised {
+            Recognised::UnexpectedLength { layout, packet } => {
+                Some(self.layouts[layout].packets[packet].size)
+            }
+            _ => None,
+        };
+        match (size(one), size(other)) {
+            (Some(one), Some(other)) => one > other,
+            _ => other == Recognised::Unrecognised,
+        }
     }
 
     fn packet(&self, number: usize, payload: &[u8]) -> Recognised {
@@ -296,9 +309,13 @@ pub fn read_layout(path: &Path) -> anyhow::Result<Layout> {
 }
 
 /// Far above any layout file; what is longer was given by mistake.
-const LONGEST_LAYOUT: u64 = 16 << 20;
+const LONGEST_LAYOUT: u64 = 1 << 20;
 
 fn read_text(path: &Path) -> std::io::Result<String> {
+    // A pipe could keep us waiting for ever.
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(std::io::Error::other("it is not a file"));
+    }
     let mut text = String::new();
     let mut file = File::open(path)?.take(LONGEST_LAYOUT + 1);
     file.read_to_string(&mut text)?;

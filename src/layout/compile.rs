@@ -6,32 +6,64 @@
 //! packet's own table if the packet names the axis among its `rows`, else in a
 //! child table.
 
+use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 use super::parse::{AxisDefinition, AxisKind, Definitions, LayoutError, Location, Member};
 use super::parse::{MemberKind, PacketDefinition, Suffix, file_name, parse_integer};
 use super::{
-    ActiveRule, Check, Column, Dimension, Enum, Evidence, Layout, Leaf, Match, Packet, Place, Role,
+    ActiveRule, Check, Column, Dimension, Evidence, Layout, Leaf, Match, Packet, Place, Role,
     RowAxis, Scalar, Source, Strided, Table, Tag, snake_case,
 };
 
-/// Far above any real packet; keeps a hostile layout from claiming memory.
+// Far above any real format; they keep a hostile layout from claiming memory.
 const MOST_ROWS_PER_RECORD: usize = 1 << 16;
-const MOST_FIELDS_PER_PACKET: usize = 1 << 16;
+/// What the rows of one record may take, decoded.
+const MOST_BYTES_PER_RECORD: usize = 64 << 20;
+/// Of all packets, with the members of structs as often as they are used.
+const MOST_MEMBERS: usize = 1 << 17;
+const MOST_FIELDS: usize = 1 << 14;
+/// Of all tables.
+const MOST_COLUMNS: usize = 1 << 15;
+const LONGEST_RECORD: usize = 65_535;
 
 pub(super) fn compile(mut definitions: Definitions) -> Result<Layout, LayoutError> {
     let evidence = definitions.evidence.take();
     let names = Names::of(&definitions)?;
     let common_fields = common_fields(&definitions, &names)?;
+    let shortest = match definitions.packets.as_slice() {
+        [only] => only.sizes.iter().copied().min(),
+        _ => None,
+    };
     let place = |at: &Location, name: &str| {
-        common_fields
+        let field = common_fields
             .iter()
-            .find(|field| field.path == name && field.axes.is_empty())
-            .map(Flat::place)
-            .ok_or_else(|| at.error(format!("there is no field {name} that every packet has")))
+            .find(|field| field.path == name && field.axes.is_empty() && field.case.is_none())
+            .ok_or_else(|| at.error(format!("there is no field {name} that every packet has")))?;
+        match shortest {
+            Some(shortest) if field.end() > shortest => Err(at.error(format!(
+                "{name} lies beyond the end of the shortest datagram, which has {shortest} bytes"
+            ))),
+            _ => Ok(field.place()),
+        }
+    };
+    let whole = |at: &Location, name: &str| {
+        let place = place(at, name)?;
+        match place.scalar.is_integer() {
+            true => Ok(place),
+            false => Err(at.error(format!("{name} must be a whole number"))),
+        }
+    };
+    let number = |at: &Location, name: &str| {
+        let place = place(at, name)?;
+        match place.scalar.is_integer() || matches!(place.scalar, Scalar::F32 | Scalar::F64) {
+            true => Ok(place),
+            false => Err(at.error(format!("{name} must be a number"))),
+        }
     };
     let optional = |field: &Option<(Location, String)>| match field {
-        Some((at, name)) => place(at, name).map(Some),
+        Some((at, name)) => whole(at, name).map(Some),
         None => Ok(None),
     };
 
@@ -41,8 +73,8 @@ pub(super) fn compile(mut definitions: Definitions) -> Result<Layout, LayoutErro
         games: definitions.games.clone(),
         evidence: match evidence {
             Some(definition) => Some(Evidence {
-                value: place(&definition.at, &definition.value)?,
-                by: place(&definition.at, &definition.by)?,
+                value: whole(&definition.at, &definition.value)?,
+                by: whole(&definition.at, &definition.by)?,
                 rules: definition.rules,
             }),
             None => None,
@@ -60,10 +92,10 @@ pub(super) fn compile(mut definitions: Definitions) -> Result<Layout, LayoutErro
             .checks
             .iter()
             .map(|check| {
-                let vector = check.vector.iter().map(|field| place(&check.at, field));
+                let vector = check.vector.iter().map(|field| number(&check.at, field));
                 Ok(Check {
                     field: check.field.clone(),
-                    number: place(&check.at, &check.field)?,
+                    number: number(&check.at, &check.field)?,
                     vector: vector.collect::<Result<_, _>>()?,
                 })
             })
@@ -87,12 +119,14 @@ pub(super) fn compile(mut definitions: Definitions) -> Result<Layout, LayoutErro
             fields: &flattener.fields,
             header_length,
             place: &place,
+            columns_left: &names.columns_left,
             shortest: shorter.iter().copied().min().unwrap_or(size),
         }
         .build()?;
         let first = layout.tables.len();
         for table in tables {
             file_name(&packet.at, &table.name)?;
+
             if layout.table(&table.name).is_some() {
                 return Err(packet.at.error(format!(
                     "a second table is named {}: give one of them another name with `table NAME`",
@@ -112,8 +146,33 @@ pub(super) fn compile(mut definitions: Definitions) -> Result<Layout, LayoutErro
         all_fields.push(flattener.fields);
     }
     layout.active = active_rule(&definitions, &all_fields)?;
-    layout.enums = definitions.enums.into_iter().map(|(_, e)| e).collect();
+    let of_text = enums_of_text(&all_fields)?;
+    layout.enums = definitions
+        .enums
+        .settle(&|position| of_text.get(&position).copied())?;
     Ok(layout)
+}
+
+/// Whether the values of each enum are texts, by the fields that use it.
+fn enums_of_text(fields: &[Vec<Flat>]) -> Result<HashMap<usize, bool>, LayoutError> {
+    let mut kinds: HashMap<usize, bool> = HashMap::new();
+    for field in fields.iter().flatten() {
+        let Some(enumeration) = field.enumeration else {
+            continue;
+        };
+        let is_text = matches!(field.scalar, Scalar::Char(_) | Scalar::Latin(_));
+        if !is_text && !field.scalar.is_integer() {
+            return Err(field
+                .at
+                .error("only whole numbers and texts can have names of values"));
+        }
+        if *kinds.entry(enumeration).or_insert(is_text) != is_text {
+            return Err(field.at.error(
+                "this enum names the values of another field too, and only one of the two is a text",
+            ));
+        }
+    }
+    Ok(kinds)
 }
 
 /// The fields that every packet has at the same place: those of the header, or
@@ -204,12 +263,14 @@ fn mark(at: &Location, place: Place, values: &[String]) -> Result<Match, LayoutE
 }
 
 /// A value as a layout file states it, as it stands on the wire: a whole
-/// number, a text as long as the field, or hexadecimal digits.
+/// number, a text with NULs behind it, or hexadecimal digits.
 fn wire_bytes(scalar: Scalar, text: &str) -> Option<Vec<u8>> {
     match scalar {
-        Scalar::Char(length) | Scalar::Latin(length) => {
-            (text.len() == length).then(|| text.as_bytes().to_vec())
-        }
+        Scalar::Char(length) | Scalar::Latin(length) => (text.len() <= length).then(|| {
+            let mut bytes = text.as_bytes().to_vec();
+            bytes.resize(length, 0);
+            bytes
+        }),
         Scalar::Hex(length) => {
             let digits = text.as_bytes().chunks(2);
             let bytes = digits.map(|pair| {
@@ -236,7 +297,10 @@ fn wire_bytes(scalar: Scalar, text: &str) -> Option<Vec<u8>> {
 struct Names {
     axes: HashMap<String, usize>,
     structs: HashMap<String, usize>,
-    enums: HashMap<String, usize>,
+    /// How many members may still be listed, structs taken apart.
+    members_left: Cell<usize>,
+    fields_left: Cell<usize>,
+    columns_left: Cell<usize>,
 }
 
 impl Names {
@@ -265,13 +329,9 @@ impl Names {
                 "struct",
                 definitions.structs.iter().map(|s| (&s.at, &s.name)),
             )?,
-            enums: index(
-                "enum",
-                definitions
-                    .enums
-                    .iter()
-                    .map(|(at, Enum { name, .. })| (at, name)),
-            )?,
+            members_left: Cell::new(MOST_MEMBERS),
+            fields_left: Cell::new(MOST_FIELDS),
+            columns_left: Cell::new(MOST_COLUMNS),
         })
     }
 }
@@ -291,7 +351,7 @@ struct Flat {
     role: Role,
     table: Option<String>,
     /// The case of the union that it lies in, and that case's codes.
-    case: Option<(usize, Vec<String>)>,
+    case: Option<(usize, Rc<[String]>)>,
 }
 
 /// An array on the way down to a field.
@@ -334,11 +394,16 @@ impl Flat {
         }
     }
 
-    /// Where its last entry ends.
+    /// Where it ends, or its only entry.
     fn end(&self) -> usize {
-        let arrays = self.axes.iter();
-        let last: usize = arrays.map(|used| (used.length - 1) * used.stride).sum();
-        self.offset + last + self.scalar.size()
+        self.end_of(0)
+    }
+
+    /// Where the last row of its entry `extra` bytes from the first one ends.
+    fn end_of(&self, extra: usize) -> usize {
+        let rows = self.axes.iter().filter(|used| used.is_rows);
+        let last: usize = rows.map(|used| (used.length - 1) * used.stride).sum();
+        self.offset + extra + last + self.scalar.size()
     }
 
     /// A leaf for each code of the case, or the only one.
@@ -376,7 +441,7 @@ struct Scope {
     column_prefix: String,
     axes: Vec<AxisUse>,
     table: Option<String>,
-    case: Option<(usize, Vec<String>)>,
+    case: Option<(usize, Rc<[String]>)>,
     depth: usize,
 }
 
@@ -444,8 +509,14 @@ impl<'a> Flattener<'a> {
     }
 
     fn member(&mut self, member: &Member, scope: &Scope) -> Result<(), LayoutError> {
-        if self.fields.len() > MOST_FIELDS_PER_PACKET || scope.depth > 16 {
+        let take = |left: &Cell<usize>| left.replace(left.get().saturating_sub(1)) > 0;
+        if !take(&self.names.members_left) || scope.depth > 16 {
             return Err(member.at.error("too many fields, or nested too deeply"));
+        }
+        if self.offset > LONGEST_RECORD {
+            return Err(member
+                .at
+                .error("it begins beyond the longest datagram that there can be"));
         }
         let start = self.offset;
         let mut inner = scope.clone();
@@ -488,6 +559,13 @@ impl<'a> Flattener<'a> {
                     ))
                 })?;
                 let definition = &self.definitions.structs[position];
+                let is_plain = member.role == Role::Value && member.unit.is_empty();
+                if !is_plain || member.enumeration.is_some() {
+                    return Err(member.at.error(
+                        "unit, enum, key and hidden belong to the fields in the struct, not to the \
+                         struct",
+                    ));
+                }
                 inner.path = scope.join(&member.name);
                 // Rows of an array need no prefix: the table says what they are.
                 let in_rows = inner.axes[first_axis..].iter().any(|used| used.is_rows);
@@ -508,7 +586,7 @@ impl<'a> Flattener<'a> {
                 inner.path = scope.join(&member.name);
                 for (number, case) in cases.iter().enumerate() {
                     self.offset = start;
-                    inner.case = Some((number, case.codes.clone()));
+                    inner.case = Some((number, case.codes.as_slice().into()));
                     self.members(&case.members, &inner, start)?;
                     if self.offset - start > *size {
                         return Err(member.at.error(format!(
@@ -535,13 +613,20 @@ impl<'a> Flattener<'a> {
 
     fn push(&mut self, member: &Member, scalar: Scalar, scope: &Scope) -> Result<(), LayoutError> {
         let enumeration = match &member.enumeration {
-            Some(name) => Some(*self.names.enums.get(name).ok_or_else(|| {
+            Some(name) => Some(self.definitions.enums.position(name).ok_or_else(|| {
                 member.at.error(format!(
                     "unknown enum {name}: declare it with `enum {name}`"
                 ))
             })?),
             None => None,
         };
+        // A case of a union counts for each of its values, which have a path each.
+        let names = scope.case.as_ref().map_or(1, |(_, codes)| codes.len());
+        let left = self.names.fields_left.get();
+        if left < names {
+            return Err(member.at.error(format!("more than {MOST_FIELDS} fields")));
+        }
+        self.names.fields_left.set(left - names);
         let name = match &member.rename {
             Some(name) => name.clone(),
             None => snake_case(&member.name),
@@ -586,6 +671,8 @@ struct PacketTables<'a> {
     header_length: usize,
     /// Where a field lies that every packet has.
     place: &'a dyn Fn(&Location, &str) -> Result<Place, LayoutError>,
+    /// How many columns all tables together may still have.
+    columns_left: &'a Cell<usize>,
     /// The least length of a record.
     shortest: usize,
 }
@@ -710,6 +797,19 @@ impl PacketTables<'_> {
                 Some(_) => self.add_variant(field, &mut columns)?,
             }
         }
+        let left = self.columns_left.get().checked_sub(columns.len());
+        self.columns_left.set(left.ok_or_else(|| {
+            let message = format!("all tables together have more than {MOST_COLUMNS} columns");
+            self.packet.at.error(message)
+        })?);
+        let width = |column: &Column| column.scalar.size().max(8);
+        let bytes = rows.saturating_mul(columns.iter().map(width).sum());
+        if bytes > MOST_BYTES_PER_RECORD {
+            return Err(self.packet.at.error(format!(
+                "one record of table {name} would give {bytes} bytes of rows; the most is \
+                 {MOST_BYTES_PER_RECORD}"
+            )));
+        }
         let mut seen = HashSet::new();
         for column in &columns {
             if !seen.insert(&column.name) {
@@ -812,7 +912,16 @@ impl PacketTables<'_> {
         let start = match &definition.kind {
             AxisKind::Rows {
                 start: Some(field), ..
-            } => Some(self.sibling(definition, axis, field, axes, own)?),
+            } => {
+                let start = self.sibling(definition, axis, field, axes, own)?;
+                // The numbers of rows are unsigned, with as many bits.
+                if !matches!(start.scalar, Scalar::U8 | Scalar::U16 | Scalar::U32) {
+                    return Err(definition.at.error(format!(
+                        "{field} must be u8, u16 or u32 to be the number of the first entry"
+                    )));
+                }
+                Some(start)
+            }
             _ => None,
         };
         let note = match &start {
@@ -834,6 +943,19 @@ impl PacketTables<'_> {
 
     /// The columns of a field: one, or one for each entry of its axes of columns.
     fn columns_of(&self, field: &Flat, axes: &[usize]) -> Vec<Column> {
+        let places = self.spread(field).into_iter();
+        places
+            .map(|(name, official, extra)| Column {
+                official,
+                is_partial: field.end_of(extra) > self.shortest,
+                ..column(field, name, Source::Field(field.strided(axes, extra)))
+            })
+            .collect()
+    }
+
+    /// Name, official name and distance from the first of each entry of the
+    /// field's axes of columns.
+    fn spread(&self, field: &Flat) -> Vec<(String, String, usize)> {
         let mut spread = vec![(field.column.clone(), field.path.clone(), 0)];
         for used in field.axes.iter().filter(|used| !used.is_rows) {
             let AxisKind::Columns(suffixes) = &self.definitions.axes[used.axis].kind else {
@@ -851,48 +973,52 @@ impl PacketTables<'_> {
             };
             spread = spread.iter().flat_map(entry).collect();
         }
-        let reach = field.end();
         spread
-            .into_iter()
-            .map(|(name, official, extra)| Column {
-                official,
-                reach: (reach > self.shortest).then_some(reach),
-                ..column(field, name, Source::Field(field.strided(axes, extra)))
-            })
-            .collect()
     }
 
-    /// Adds a field of a union's case to the column of its name, which cases share.
+    /// Adds a field of a union's case to the columns of its name, which cases share.
     fn add_variant(&self, field: &Flat, columns: &mut Vec<Column>) -> Result<(), LayoutError> {
         let Some((case, _)) = field.case else {
             return Ok(());
         };
-        let position = match columns.iter().position(|known| known.name == field.column) {
-            Some(position) => position,
-            None => {
-                let offsets = Vec::new();
-                let name = field.column.clone();
-                columns.push(column(field, name, Source::Variant { offsets }));
-                columns.len() - 1
-            }
-        };
-        let known = &mut columns[position];
-        let alike = known.scalar == field.scalar
-            && known.unit == field.unit
-            && known.enumeration == field.enumeration;
-        match &mut known.source {
-            Source::Variant { offsets } if alike => {
-                if offsets.len() <= case {
-                    offsets.resize(case + 1, None);
-                }
-                offsets[case] = Some(field.offset);
-                Ok(())
-            }
-            _ => Err(field.at.error(format!(
-                "column {} means something else in another case: rename this one with `as NAME`",
-                field.column
-            ))),
+        if field.axes.iter().any(|used| used.is_rows) {
+            return Err(field
+                .at
+                .error("arrays of rows cannot lie in a union: use an axis of columns"));
         }
+        for (name, official, extra) in self.spread(field) {
+            let known = columns.iter().position(|known| known.name == name);
+            let position = known.unwrap_or_else(|| {
+                let source = Source::Variant {
+                    offsets: Vec::new(),
+                };
+                columns.push(Column {
+                    official,
+                    ..column(field, name, source)
+                });
+                columns.len() - 1
+            });
+            let known = &mut columns[position];
+            let alike = known.scalar == field.scalar
+                && known.unit == field.unit
+                && known.enumeration == field.enumeration;
+            let Source::Variant { offsets } = &mut known.source else {
+                return Err(self.clash(field, &known.name));
+            };
+            if offsets.len() <= case {
+                offsets.resize(case + 1, None);
+            }
+            if !alike || offsets[case].replace(field.offset + extra).is_some() {
+                return Err(self.clash(field, &known.name));
+            }
+        }
+        Ok(())
+    }
+
+    fn clash(&self, field: &Flat, column: &str) -> LayoutError {
+        field.at.error(format!(
+            "column {column} means something else in another place: rename this one with `as NAME`"
+        ))
     }
 
     fn tag(&self) -> Result<Tag, LayoutError> {
@@ -913,7 +1039,7 @@ impl PacketTables<'_> {
             .find(|field| field.path == *by && field.axes.is_empty())
             .map(Flat::place)
             .ok_or_else(|| member.at.error(format!("the packet has no field {by}")))?;
-        let mut values = Vec::new();
+        let mut values: Vec<(Vec<u8>, usize)> = Vec::new();
         for (number, case) in cases.iter().enumerate() {
             for code in &case.codes {
                 let value = wire_bytes(place.scalar, code);
@@ -922,6 +1048,11 @@ impl PacketTables<'_> {
                         .at
                         .error(format!("`{code}` cannot be a value of {by}"))
                 })?;
+                if values.iter().any(|(known, _)| *known == value) {
+                    return Err(member
+                        .at
+                        .error(format!("two cases stand for {code}: remove one")));
+                }
                 values.push((value, number));
             }
         }

@@ -5,6 +5,7 @@
 //! business of `decode`.
 
 mod compile;
+mod enums;
 mod games;
 mod naming;
 mod parse;
@@ -222,12 +223,13 @@ pub struct Check {
 }
 
 impl Check {
-    /// Whether `record` agrees; `None` if all is zero and proves nothing.
+    /// Whether `record` agrees; `None` if all is zero, or not there, and proves
+    /// nothing.
     pub fn holds(&self, record: &[u8]) -> Option<bool> {
-        let read = |place: &Place| place.read_number(record).unwrap_or(f64::NAN);
-        let number = read(&self.number);
-        let squares = self.vector.iter().map(|place| read(place).powi(2));
-        let length = squares.sum::<f64>().sqrt();
+        let number = self.number.read_number(record)?;
+        let components = self.vector.iter().map(|place| place.read_number(record));
+        let squares = components.map(|component| Some(component?.powi(2)));
+        let length = squares.sum::<Option<f64>>()?.sqrt();
         // Games differ by rounding alone, by up to some 0.00002.
         let tolerance = 0.02 + 0.01 * length;
         (number != 0.0 || length != 0.0).then(|| (number - length).abs() <= tolerance)
@@ -379,9 +381,8 @@ pub struct Column {
     pub enumeration: Option<usize>,
     pub role: Role,
     pub source: Source,
-    /// The length that a record must have for the value to be there, if not
-    /// every record of the packet has it.
-    pub reach: Option<usize>,
+    /// Whether some records of the packet end before it.
+    pub is_partial: bool,
     /// The type of the column, where that of the wire is too narrow for what
     /// other inputs have in it.
     pub widened: Option<Scalar>,
@@ -432,7 +433,7 @@ impl Column {
             enumeration: None,
             role: Role::Value,
             source,
-            reach: None,
+            is_partial: false,
             widened: None,
             optional: false,
         }
@@ -445,7 +446,7 @@ impl Column {
 
     /// Whether rows without a value are possible.
     pub fn nullable(&self) -> bool {
-        matches!(self.source, Source::Variant { .. }) || self.reach.is_some() || self.optional
+        matches!(self.source, Source::Variant { .. }) || self.is_partial || self.optional
     }
 
     /// The game's own name without those of the structs around it.

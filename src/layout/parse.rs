@@ -1,9 +1,11 @@
 //! The text of a layout file, line by line, into definitions. What the names
 //! in it refer to is settled in `compile`.
 
+use std::collections::HashSet;
 use std::rc::Rc;
 
-use super::{Enum, EnumKind, EvidenceRule, Game, Games, Role, Scalar};
+use super::enums::{EnumDefinitions, Form};
+use super::{Enum, EvidenceRule, Game, Games, Role, Scalar};
 
 /// Why a layout file cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -22,6 +24,10 @@ pub(super) struct Location {
 }
 
 impl Location {
+    pub(super) fn is_in_file_of(&self, other: &Location) -> bool {
+        self.file == other.file
+    }
+
     pub(super) fn error(&self, message: impl Into<String>) -> LayoutError {
         LayoutError {
             file: self.file.to_string(),
@@ -50,7 +56,7 @@ pub(super) struct Definitions {
     pub header: Vec<Member>,
     pub structs: Vec<StructDefinition>,
     pub packets: Vec<PacketDefinition>,
-    pub enums: Vec<(Location, Enum)>,
+    pub enums: EnumDefinitions,
 }
 
 /// A field that must be the length of a vector.
@@ -186,6 +192,11 @@ const LARGEST_AXIS: usize = 4_096;
 const DEEPEST_INCLUDE: usize = 32;
 /// Far above any real format; files that include each other can grow fast.
 const MOST_LINES: usize = 100_000;
+const MOST_BYTES: usize = 8 << 20;
+const LONGEST_LINE: usize = 4_000;
+const MOST_CASES: usize = 256;
+/// Of fields, suffixes and the like.
+const LONGEST_NAME: usize = 100;
 
 pub(super) fn parse(
     file: &str,
@@ -203,11 +214,7 @@ pub(super) fn parse(
 
 pub(super) fn parse_enums(file: &str, text: &str) -> Result<Vec<Enum>, LayoutError> {
     let definitions = parse_lines(file, text, &|_| None)?;
-    Ok(definitions
-        .enums
-        .into_iter()
-        .map(|(_, names)| names)
-        .collect())
+    definitions.enums.settle(&|_| None)
 }
 
 fn parse_lines(
@@ -236,11 +243,13 @@ fn parse_lines(
             header: Vec::new(),
             structs: Vec::new(),
             packets: Vec::new(),
-            enums: Vec::new(),
+            enums: EnumDefinitions::default(),
         },
         open: Open::Nothing,
         table: None,
         lines: 0,
+        bytes: 0,
+        depth: 0,
         include,
     };
     parser.file(file, text, 0)?;
@@ -266,12 +275,16 @@ struct Parser<'a> {
     table: Option<String>,
     /// How many lines were read, includes included.
     lines: usize,
+    bytes: usize,
+    /// How many includes down the current line stands.
+    depth: usize,
     include: &'a dyn Fn(&str) -> Option<String>,
 }
 
 impl Parser<'_> {
     fn file(&mut self, file: &str, text: &str, depth: usize) -> Result<(), LayoutError> {
         let file: Rc<str> = file.into();
+        self.depth = depth;
         // Some editors put a byte order mark first.
         let text = text.trim_start_matches('\u{feff}');
         for (number, line) in text.lines().enumerate() {
@@ -282,14 +295,20 @@ impl Parser<'_> {
             let indented = line.starts_with(char::is_whitespace);
             let line = line.trim();
             self.lines += 1;
-            if self.lines > MOST_LINES {
-                return Err(at.error(format!("more than {MOST_LINES} lines with all includes")));
+            self.bytes += line.len();
+            if self.lines > MOST_LINES || self.bytes > MOST_BYTES {
+                return Err(at.error(format!(
+                    "more than {MOST_LINES} lines or {MOST_BYTES} bytes with all includes"
+                )));
+            }
+            if line.len() > LONGEST_LINE {
+                return Err(at.error(format!("the line has more than {LONGEST_LINE} bytes")));
             }
             if line.is_empty() || line.starts_with('#') {
                 continue;
             }
             if let Some(name) = line.strip_prefix("include ") {
-                let name = name.split(" # ").next().unwrap_or(name);
+                let name = without_comment(name);
                 if depth == DEEPEST_INCLUDE {
                     return Err(at.error("files include each other in a circle"));
                 }
@@ -297,6 +316,7 @@ impl Parser<'_> {
                 let text = (self.include)(name)
                     .ok_or_else(|| at.error(format!("cannot read the included file {name}")))?;
                 self.file(name, &text, depth + 1)?;
+                self.depth = depth;
                 // Included below something, the lines belong to it.
                 if !indented {
                     self.close_union()?;
@@ -318,8 +338,11 @@ impl Parser<'_> {
         self.close_union()?;
         self.open = Open::Nothing;
         self.table = None;
-        let line = line.split(" # ").next().unwrap_or(line).trim_end();
+        let line = without_comment(line);
         let words: Vec<&str> = line.split_whitespace().collect();
+        if words.iter().any(|word| word.len() > LONGEST_NAME) {
+            return Err(at.error(format!("a name has more than {LONGEST_NAME} bytes")));
+        }
         let definitions = &mut self.definitions;
         match words[..] {
             ["format", name, ..] => {
@@ -334,6 +357,9 @@ impl Parser<'_> {
                 };
             }
             ["game", id, ..] => {
+                if definitions.games.iter().any(|game| game.id == id) {
+                    return Err(at.error(format!("a second game is named {id}: remove one")));
+                }
                 if definitions.games.len() == Games::MOST {
                     return Err(at.error(format!("a format has at most {} games", Games::MOST)));
                 }
@@ -354,9 +380,16 @@ impl Parser<'_> {
                 let values = values.iter().map(|value| value.to_string()).collect();
                 definitions.matches.push((at.clone(), field.into(), values));
             }
-            ["select", field] => definitions.select = Some((at.clone(), field.into())),
-            ["session", field] => definitions.session = Some((at.clone(), field.into())),
-            ["driving", field] => definitions.driving = Some((at.clone(), field.into())),
+            [kind @ ("select" | "session" | "driving"), field] => {
+                let place = match kind {
+                    "select" => &mut definitions.select,
+                    "session" => &mut definitions.session,
+                    _ => &mut definitions.driving,
+                };
+                if place.replace((at.clone(), field.into())).is_some() {
+                    return Err(at.error(format!("a second `{kind}` line: remove one")));
+                }
+            }
             ["check", field, "=", "length", ref vector @ ..] if !vector.is_empty() => {
                 definitions.checks.push(CheckDefinition {
                     at: at.clone(),
@@ -364,14 +397,27 @@ impl Parser<'_> {
                     vector: vector.iter().map(|field| field.to_string()).collect(),
                 });
             }
-            ["type", name, "=", kind] => definitions.types.push((name.into(), kind.into())),
+            ["type", name, "=", kind] => {
+                let kind = resolve(&definitions.types, kind);
+                let base = kind.split('[').next().unwrap_or(&kind);
+                if kind.contains('[') && !matches!(base, "char" | "latin" | "hex" | "padding") {
+                    return Err(at.error(format!(
+                        "`{kind}` is an array: a name stands for a type without axes, which go \
+                         behind the name"
+                    )));
+                }
+                definitions.types.push((name.into(), kind));
+            }
             ["tell", value, "by", by] => {
-                definitions.evidence = Some(EvidenceDefinition {
+                let evidence = EvidenceDefinition {
                     at: at.clone(),
                     value: value.into(),
                     by: by.into(),
                     rules: Vec::new(),
-                });
+                };
+                if definitions.evidence.replace(evidence).is_some() {
+                    return Err(at.error("a second `tell` line: remove one"));
+                }
                 self.open = Open::Evidence;
             }
             ["axis", name, ref rest @ ..] => definitions.axes.push(AxisDefinition {
@@ -394,25 +440,18 @@ impl Parser<'_> {
             }
             ["enum", name, "of", ref games @ ..] => {
                 let games = games_named(at, &definitions.games, games)?;
-                // The names for each set of games make one enum.
-                let known = definitions.enums.iter().position(|(_, known)| {
-                    known.name == name && matches!(known.kind, EnumKind::ByGame(_))
-                });
-                let mut variants = match known.map(|known| definitions.enums.remove(known)) {
-                    Some((
-                        _,
-                        Enum {
-                            kind: EnumKind::ByGame(variants),
-                            ..
-                        },
-                    )) => variants,
-                    _ => Vec::new(),
-                };
-                variants.push((games, Vec::new()));
-                self.begin_enum(at, name, EnumKind::ByGame(variants));
+                let form = Form::ValuesOf(games);
+                definitions.enums.begin(at, name, self.depth, form)?;
+                self.open = Open::Enum;
             }
-            ["enum", name] => self.begin_enum(at, name, EnumKind::Values(Vec::new())),
-            ["flags", name] => self.begin_enum(at, name, EnumKind::Flags(Vec::new())),
+            [kind @ ("enum" | "flags"), name] => {
+                let form = match kind {
+                    "flags" => Form::Flags,
+                    _ => Form::Values,
+                };
+                definitions.enums.begin(at, name, self.depth, form)?;
+                self.open = Open::Enum;
+            }
             _ => {
                 return Err(at.error(format!(
                     "cannot read `{line}`: at the margin stand format, game, port, match, select, \
@@ -424,19 +463,10 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn begin_enum(&mut self, at: &Location, name: &str, kind: EnumKind) {
-        let enums = &mut self.definitions.enums;
-        // What an included file says may be said anew.
-        enums.retain(|(known, e)| e.name != name || known.file == at.file);
-        let name = name.into();
-        enums.push((at.clone(), Enum { name, kind }));
-        self.open = Open::Enum;
-    }
-
     /// An indented line belongs to the statement above it.
     fn inner_line(&mut self, at: &Location, line: &str) -> Result<(), LayoutError> {
         match self.open {
-            Open::Enum => return self.enum_value(at, line),
+            Open::Enum => return self.definitions.enums.add(at, line),
             Open::Evidence => return self.evidence_rule(at, line),
             _ => {}
         }
@@ -445,8 +475,16 @@ impl Parser<'_> {
             None => (line, ""),
         };
         let words: Vec<&str> = line.split_whitespace().collect();
+        if words.iter().any(|word| word.len() > LONGEST_NAME) {
+            return Err(at.error(format!("a name has more than {LONGEST_NAME} bytes")));
+        }
         match (words.as_slice(), &self.open) {
             (["union", name, size, "by", tag], Open::Packet) => {
+                let members = self.members(at)?;
+                let is_union = |member: &Member| matches!(member.kind, MemberKind::Union { .. });
+                if members.iter().any(is_union) {
+                    return Err(at.error("a second union: a packet has at most one"));
+                }
                 let size = count(at, size, LARGEST_PACKET)?;
                 let kind = MemberKind::Union {
                     size,
@@ -456,17 +494,26 @@ impl Parser<'_> {
                 self.members(at)?.push(Member::new(at, name, kind, note));
                 self.open = Open::Union;
             }
+            (["case"], Open::Union) => {
+                return Err(at.error("`case` needs the values that it stands for"));
+            }
             (["case", codes @ ..], Open::Union) => {
                 let case = Case {
                     codes: codes.iter().map(|code| (*code).into()).collect(),
                     members: Vec::new(),
                 };
-                open_cases(&mut self.definitions.packets).push(case);
+                let cases = open_cases(&mut self.definitions.packets);
+                cases.push(case);
+                if cases.iter().map(|case| case.codes.len()).sum::<usize>() > MOST_CASES {
+                    return Err(at.error(format!("the union has more than {MOST_CASES} values")));
+                }
             }
             (["end"], Open::Union) => self.open = Open::Packet,
-            (["table", name], Open::Packet) => self.table = Some((*name).into()),
+            (["table", name], Open::Packet) if scalar(name).is_none() => {
+                self.table = Some((*name).into());
+            }
             ([name, kind, rest @ ..], _) => {
-                let kind = self.resolve(kind);
+                let kind = resolve(&self.definitions.types, kind);
                 let mut member = member(at, name, &kind, rest, note)?;
                 member.table = self.table.clone();
                 self.members(at)?.push(member);
@@ -478,16 +525,6 @@ impl Parser<'_> {
             }
         }
         Ok(())
-    }
-
-    /// The type with a name that stands for another replaced.
-    fn resolve(&self, kind: &str) -> String {
-        let (base, brackets) = kind.split_at(kind.find('[').unwrap_or(kind.len()));
-        let mut types = self.definitions.types.iter();
-        let base = types
-            .find_map(|(name, kind)| (name == base).then_some(kind.as_str()))
-            .unwrap_or(base);
-        format!("{base}{brackets}")
     }
 
     fn evidence_rule(&mut self, at: &Location, line: &str) -> Result<(), LayoutError> {
@@ -541,52 +578,6 @@ impl Parser<'_> {
             at.error("a field must stand below a `header`, `struct`, `packet` or `case` line")
         })
     }
-
-    fn enum_value(&mut self, at: &Location, line: &str) -> Result<(), LayoutError> {
-        let (value, name) = line
-            .split_once(char::is_whitespace)
-            .map(|(value, name)| (value, name.trim().to_string()))
-            .ok_or_else(|| at.error("a value of an enum is written as `VALUE NAME`"))?;
-        let Some((_, definition)) = self.definitions.enums.last_mut() else {
-            unreachable!("an enum is open");
-        };
-        match &mut definition.kind {
-            EnumKind::Flags(bits) => {
-                let bit = u64::try_from(integer(at, value)?)
-                    .map_err(|_| at.error("a flag is a positive number"))?;
-                add_name(at, bits, bit, name)?;
-            }
-            EnumKind::Values(values) => match integer(at, value) {
-                Ok(value) => add_name(at, values, value, name)?,
-                Err(_) if values.is_empty() => {
-                    definition.kind = EnumKind::Codes(vec![(value.into(), name)]);
-                }
-                Err(error) => return Err(error),
-            },
-            EnumKind::Codes(codes) => add_name(at, codes, value.into(), name)?,
-            EnumKind::ByGame(variants) => {
-                if let Some((_, values)) = variants.last_mut() {
-                    add_name(at, values, integer(at, value)?, name)?;
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-fn add_name<T: PartialEq>(
-    at: &Location,
-    names: &mut Vec<(T, String)>,
-    value: T,
-    name: String,
-) -> Result<(), LayoutError> {
-    if let Some((_, known)) = names.iter().find(|(known, _)| *known == value) {
-        return Err(at.error(format!(
-            "this value has the name {known} already: remove one"
-        )));
-    }
-    names.push((value, name));
-    Ok(())
 }
 
 /// The cases of the union that is open: the last member of the last packet.
@@ -698,7 +689,8 @@ fn packet(at: &Location, name: &str, words: &[&str]) -> Result<PacketDefinition,
             }
             ("table", Some(value)) => packet.table = Some(value.to_string()),
             ("rows", Some(_)) => {
-                while let Some(axis) = words.next_if(|word| **word != "table") {
+                let is_axis = |word: &&&str| !matches!(**word, "id" | "size" | "table");
+                while let Some(axis) = words.next_if(is_axis) {
                     packet.rows.push(axis.to_string());
                 }
                 continue;
@@ -710,6 +702,10 @@ fn packet(at: &Location, name: &str, words: &[&str]) -> Result<PacketDefinition,
             }
         }
         words.next();
+    }
+    let mut sizes = HashSet::new();
+    if let Some(size) = packet.sizes.iter().find(|size| !sizes.insert(**size)) {
+        return Err(at.error(format!("the size {size} is given twice: remove one")));
     }
     if packet.sizes.is_empty() {
         return Err(at.error(format!(
@@ -741,18 +737,7 @@ fn member(
         rest = after;
     }
     let kind = match base {
-        "u8" => MemberKind::Scalar(Scalar::U8),
-        "i8" => MemberKind::Scalar(Scalar::I8),
-        "u16" => MemberKind::Scalar(Scalar::U16),
-        "i16" => MemberKind::Scalar(Scalar::I16),
-        "u32" => MemberKind::Scalar(Scalar::U32),
-        "i32" => MemberKind::Scalar(Scalar::I32),
-        "u64" => MemberKind::Scalar(Scalar::U64),
-        "i64" => MemberKind::Scalar(Scalar::I64),
-        "f32" => MemberKind::Scalar(Scalar::F32),
-        "f64" => MemberKind::Scalar(Scalar::F64),
-        "flag|f32" => MemberKind::Scalar(Scalar::FlagOrF32),
-        "bool" => MemberKind::Scalar(Scalar::Bool),
+        _ if let Some(scalar) = scalar(base) => MemberKind::Scalar(scalar),
         "char" | "latin" | "hex" | "padding" => {
             if axes.is_empty() {
                 return Err(at.error(format!("`{base}` needs a length: write `{base}[N]`")));
@@ -802,9 +787,55 @@ fn member(
     Ok(member)
 }
 
+/// What a word at the start of a type stands for, if that needs no length.
+fn scalar(word: &str) -> Option<Scalar> {
+    Some(match word {
+        "u8" => Scalar::U8,
+        "i8" => Scalar::I8,
+        "u16" => Scalar::U16,
+        "i16" => Scalar::I16,
+        "u32" => Scalar::U32,
+        "i32" => Scalar::I32,
+        "u64" => Scalar::U64,
+        "i64" => Scalar::I64,
+        "f32" => Scalar::F32,
+        "f64" => Scalar::F64,
+        "bool" => Scalar::Bool,
+        "flag|f32" => Scalar::FlagOrF32,
+        _ => return None,
+    })
+}
+
+/// A type with the name that stands for another one replaced.
+fn resolve(types: &[(String, String)], kind: &str) -> String {
+    let (base, brackets) = kind.split_at(kind.find('[').unwrap_or(kind.len()));
+    let named = types.iter().find(|(name, _)| name == base);
+    let base = named.map_or(base, |(_, kind)| kind.as_str());
+    format!("{base}{brackets}")
+}
+
+/// A line at the margin without the comment at its end.
+fn without_comment(line: &str) -> &str {
+    let mut marks = line.match_indices('#').map(|(position, _)| position);
+    let is_white = |c: Option<char>| c.is_none_or(char::is_whitespace);
+    let comment = marks.find(|mark| {
+        is_white(line[..*mark].chars().next_back()) && is_white(line[mark + 1..].chars().next())
+    });
+    line[..comment.unwrap_or(line.len())].trim()
+}
+
+/// Names that no file can have on Windows, and the one that describes tables.
+const TAKEN_NAMES: [&str; 5] = ["con", "prn", "aux", "nul", "schema"];
+
 /// A name that files and folders can have on every system.
 pub(super) fn file_name(at: &Location, name: &str) -> Result<String, LayoutError> {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    let is_port = (name.starts_with("com") || name.starts_with("lpt")) && name.len() == 4;
+    if TAKEN_NAMES.contains(&name) || is_port {
+        return Err(at.error(format!(
+            "no file can be named {name} here: use another name"
+        )));
+    }
     match name.starts_with(|first: char| first.is_ascii_lowercase()) && name.chars().all(plain) {
         true => Ok(name.into()),
         false => Err(at.error(format!(
@@ -826,7 +857,7 @@ fn games_named(at: &Location, known: &[Game], ids: &[&str]) -> Result<Games, Lay
     })
 }
 
-fn integer(at: &Location, text: &str) -> Result<i64, LayoutError> {
+pub(super) fn integer(at: &Location, text: &str) -> Result<i64, LayoutError> {
     let parsed = parse_integer(text).and_then(|value| i64::try_from(value).ok());
     parsed.ok_or_else(|| at.error(format!("`{text}` is not a whole number")))
 }

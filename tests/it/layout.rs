@@ -169,8 +169,8 @@ fn mistakes_are_named_with_their_line_and_the_mend() {
         ),
         ("enum E\n  one", "test.layout:10: a value of an enum"),
         (
-            "enum E\n  1 one\n  0x1 eins",
-            "test.layout:11: this value has the name one already",
+            "packet P id 1 size 4\n  a u8 enum E\nenum E\n  1 one\n  0x1 eins",
+            "test.layout:13: this value has a name already",
         ),
         (
             "packet P id 1 size 5\n  a u16 at 2",
@@ -196,6 +196,75 @@ fn mistakes_are_named_with_their_line_and_the_mend() {
             "packet ../P id 1 size 4\n  a u8",
             "test.layout:9: `___p` names a folder or a file",
         ),
+        (
+            "packet P id 1 size 4\n  a u8 enum E\nenum E\n  one eins",
+            "test.layout:12: `one` is not a whole number",
+        ),
+        (
+            "packet P id 1 size 7\n  a f32 enum E\nenum E\n  1 one",
+            "test.layout:10: only whole numbers and texts can have names",
+        ),
+        (
+            "packet P id 1 size 8\n  a u8 enum E\n  b char[4] enum E\nenum E\n  1 one",
+            "test.layout:11: this enum names the values of another field too",
+        ),
+        (
+            "packet P id 1 size 4\n  a u8 enum E\nflags E\n  0 none",
+            "test.layout:12: `0` is not a mask",
+        ),
+        (
+            "enum E\n  1 one\nenum E\n  2 two",
+            "test.layout:11: a second enum is named E",
+        ),
+        (
+            "packet P id 1 size 9\n  k u8\n  union x 4 by k\n  case\n    a u8\n  end",
+            "test.layout:12: `case` needs the values",
+        ),
+        (
+            "packet P id 1 size 8\n  k u8\n  union x 4 by k\n  case 1\n    a u8\n  case 1\n    b u8\n  end",
+            "test.layout:11: two cases stand for 1",
+        ),
+        (
+            "packet P id 1 size 8\n  k u8\n  union x 2 by k\n  case 1\n    a u8\n  end\n  union y 2 by k",
+            "test.layout:15: a second union",
+        ),
+        (
+            "packet P id 1 size 8\n  k u8\n  union x 4 by k\n  case 1\n    a u8[cars]\n  end",
+            "test.layout:13: arrays of rows cannot lie in a union",
+        ),
+        (
+            "type Vector = f32[wheels]",
+            "test.layout:9: `f32[wheels]` is an array",
+        ),
+        (
+            "struct S\n  a u8\npacket P id 1 size 4\n  s S km/h",
+            "test.layout:12: unit, enum, key and hidden belong to the fields in the struct",
+        ),
+        (
+            "driving kind\ndriving year",
+            "test.layout:10: a second `driving` line",
+        ),
+        (
+            "packet P id 1 size 7\n  a u8\nsession kind\ncheck kind = length nothing",
+            "test.layout:12: there is no field nothing",
+        ),
+        (
+            "axis laps rows 3 index lap count n start s\n\
+             packet P id 1 size 8\n  n u8\n  s i8\n  a u8[laps]",
+            "test.layout:9: s must be u8, u16 or u32",
+        ),
+        (
+            "packet P id 1 size 4 4\n  a u8",
+            "test.layout:9: the size 4 is given twice",
+        ),
+        (
+            "packet P id 1 size 4 table con\n  a u8",
+            "test.layout:9: no file can be named con",
+        ),
+        (
+            "packet P id 1 size 4 table schema\n  a u8",
+            "test.layout:9: no file can be named schema",
+        ),
         ("format two", "test.layout:9: a second `format` line"),
         ("port 70000", "test.layout:9: `70000` is not a port"),
         (
@@ -216,8 +285,8 @@ fn mistakes_are_named_with_their_line_and_the_mend() {
             "test.layout:11: case ABCD takes 4 bytes, more than the union's 2",
         ),
         (
-            "packet P id 1 size 9\n  code char[4]\n  union rest 2 by code\n  case ABC\n    a u8\n  end",
-            "test.layout:11: `ABC` cannot be a value of code",
+            "packet P id 1 size 9\n  code char[4]\n  union rest 2 by code\n  case ABCDE\n    a u8\n  end",
+            "test.layout:11: `ABCDE` cannot be a value of code",
         ),
         (
             "packet P id 1 size 9\n  code char[4]\n  union rest 2 by code\npacket Q id 2 size 3",
@@ -225,7 +294,7 @@ fn mistakes_are_named_with_their_line_and_the_mend() {
         ),
         (
             "packet P id 1 size 9\n  code char[4]\n  union rest 2 by code\n  case ABCD\n    a u8\n  case EFGH\n    a u16\n  end",
-            "test.layout:15: column a means something else in another case",
+            "test.layout:15: column a means something else in another place",
         ),
         (
             "struct S\n  next S[cars]\npacket P id 1 size 4\n  s S",
@@ -237,6 +306,99 @@ fn mistakes_are_named_with_their_line_and_the_mend() {
             said.contains(message),
             "{lines}\nsays {said}\nnot {message}"
         );
+    }
+}
+
+#[test]
+fn layouts_that_ask_for_too_much_are_refused_at_once() {
+    let nested = |members: usize, depth: usize, kind: &str| {
+        let mut text = String::from("format x\nport 1\nstruct S0\n");
+        for member in 0..members {
+            text += &format!("  m{member} {kind}\n");
+        }
+        for level in 1..depth {
+            text += &format!("struct S{level}\n");
+            for member in 0..members {
+                text += &format!("  m{member} S{}\n", level - 1);
+            }
+        }
+        text + &format!("packet P size 1\n  x S{}\n", depth - 1)
+    };
+    let lines =
+        |count: usize, line: &dyn Fn(usize) -> String| -> String { (0..count).map(line).collect() };
+    let suffixes = lines(255, &|number| format!(" s{number}"));
+    for (name, text) in [
+        ("padding", nested(10, 14, "padding[1]")),
+        ("fields", nested(10, 14, "u8")),
+        ("depth", nested(1, 40, "u8")),
+        (
+            "cases",
+            "format x\nport 1\npacket P size 9\n  k u32\n  union u 5 by k\n".to_string()
+                + &lines(40_000, &|number| {
+                    format!("  case {number}\n    a{number} u8\n")
+                })
+                + "  end\n",
+        ),
+        (
+            "keys",
+            "format x\nport 1\npacket P size 6000\n".to_string()
+                + &lines(3_000, &|number| format!("  a{number} u8 key\n"))
+                + &lines(3_000, &|number| {
+                    format!("  table t{number}\n  b{number} u8\n")
+                }),
+        ),
+        (
+            "names",
+            format!(
+                "format x\nport 1\npacket P size 1\n  {} u8\n",
+                "n".repeat(100_000)
+            ),
+        ),
+        (
+            "columns",
+            format!(
+                "format x\nport 1\naxis c columns{suffixes}\npacket P size 65025\n  a u8[c][c]\n"
+            ),
+        ),
+        (
+            "cells",
+            "format x\nport 1\naxis a rows 256 index i\naxis b rows 256 index j\naxis c columns"
+                .to_string()
+                + &suffixes
+                + "\npacket P size 2552 rows a b\n  x u8[a]\n  y u8[b]\n  z f64[c]\n",
+        ),
+        (
+            "enums",
+            "format x\n".to_string() + &lines(99_000, &|number| format!("enum E{number}\n")),
+        ),
+        (
+            "values",
+            "format x\nenum E\n".to_string() + &lines(99_000, &|number| format!("  v{number} n\n")),
+        ),
+    ] {
+        let layout = Layout::parse(name, &text, &|_| None);
+        assert!(layout.is_err(), "{name}");
+    }
+    let large = format!("# {}\n", "-".repeat(3_000)).repeat(300);
+    let layout = Layout::parse("x", &"include large\n".repeat(20), &|_| Some(large.clone()));
+    assert!(layout.is_err_and(|error| error.message.contains("with all includes")));
+}
+
+#[test]
+fn what_a_file_says_outweighs_what_it_includes() {
+    let included = "enum A\n  1 theirs\nenum B of g\n  1 theirs\n  2 gone\n";
+    for text in [
+        "format x\ngame g\nport 1\ninclude i\nenum A\n  1 ours\nenum B of g\n  1 ours\n",
+        "format x\ngame g\nport 1\nenum A\n  1 ours\nenum B of g\n  1 ours\ninclude i\n",
+    ] {
+        let text = format!("{text}packet P size 2\n  a u8 enum A\n  b u8 enum B\n");
+        let layout = Layout::parse("x", &text, &|_| Some(included.into()));
+        let enums = format!("{:?}", layout.expect("a sound layout").enums);
+        assert!(
+            !enums.contains("theirs") && !enums.contains("gone"),
+            "{enums}"
+        );
+        assert_eq!(enums.matches("ours").count(), 2, "{enums}");
     }
 }
 

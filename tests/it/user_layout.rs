@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::{Workplace, ethernet, ipv4_from, pcap, project_path, sample_path};
+use crate::support::{Table, Workplace, ethernet, ipv4_from, pcap, project_path, sample_path};
 
 fn example() -> String {
     project_path("examples/outgauge.layout")
@@ -169,7 +169,7 @@ fn a_layout_takes_the_place_of_a_known_one_of_its_name() {
     assert_eq!(run.code, 1);
     assert!(
         run.stderr
-            .contains("two layout files describe a format of this name"),
+            .contains("two layout files describe a format named f1_2025"),
         "{}",
         run.stderr
     );
@@ -237,4 +237,126 @@ fn a_broken_layout_file_is_named_with_its_line_and_the_mend() {
         "format mine\ninclude my.enums\ninclude f1/2025.enums\npacket P size 2\n  a u8 enum Mine\n  b u8 enum TrackId",
     );
     place.succeed(&["schema", "mine", "--layout", "folder/my.layout"]);
+}
+
+/// The CSV table `p` of a layout of format `x`, converted from these payloads.
+fn converted(layout: &str, payloads: &[&[u8]], options: &[&str]) -> Table {
+    let place = Workplace::new();
+    place.write("x.layout", format!("format x\nport 1\n{layout}"));
+    let datagrams: Vec<(u16, &[u8])> = payloads.iter().map(|payload| (1, *payload)).collect();
+    write_capture(&place, &datagrams);
+    let base = [
+        "convert", "x.pcap", "-o", "out", "-f", "csv", "--layout", "x.layout",
+    ];
+    let run = place.run(&[&base, options].concat());
+    assert!(matches!(run.code, 0 | 3), "{}", run.stderr);
+    place.table_of("x", "p")
+}
+
+fn row(table: &Table, row: usize) -> Vec<&str> {
+    table.rows[row][1..].iter().map(String::as_str).collect()
+}
+
+#[test]
+fn arrays_in_unions_are_spread_over_columns() {
+    let table = converted(
+        "axis w columns l r\npacket P size 5\n  k u8\n  union x 4 by k\n  case 1\n    t u16[w]\n  \
+         case 2\n    t u16[w]\n    end",
+        &[&[1, 10, 0, 20, 0], &[2, 30, 0, 40, 0], &[3, 1, 1, 1, 1]],
+        &[],
+    );
+    assert_eq!(table.columns[1..], ["k", "t_l", "t_r"]);
+    assert_eq!(row(&table, 0), ["1", "10", "20"]);
+    assert_eq!(row(&table, 1), ["2", "30", "40"]);
+    assert_eq!(row(&table, 2), ["3", "", ""]);
+}
+
+#[test]
+fn shorter_datagrams_have_what_they_reach_to() {
+    let table = converted(
+        "axis w columns l m r\naxis cars rows 3 index car\nstruct Car\n  s u8\n\
+         packet P size 11 8 5 rows cars\n  k u8\n  a u8[w]\n  s u8[cars]\n  union x 4 by k\n  case 1\n    t u32\n  end",
+        &[
+            &[1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 0],
+            &[1, 2, 3, 4, 5, 6, 7, 8],
+            &[1, 2, 3, 4, 5],
+        ],
+        &[],
+    );
+    assert_eq!(
+        table.columns[1..],
+        ["car", "k", "a_l", "a_m", "a_r", "s", "t"]
+    );
+    assert_eq!(row(&table, 2), ["2", "1", "2", "3", "4", "7", "8"]);
+    // Its last four bytes are not all there.
+    assert_eq!(row(&table, 5), ["2", "1", "2", "3", "4", "7", ""]);
+    assert_eq!(row(&table, 6), ["0", "1", "2", "3", "4", "5", ""]);
+    assert_eq!(row(&table, 8), ["2", "1", "2", "3", "4", "", ""]);
+}
+
+#[test]
+fn names_of_values_fit_their_fields() {
+    let table = converted(
+        "packet P size 11\n  a char[2] enum A\n  b u64 enum B\n  b_name u8\n\
+         enum A\n  44 Hamilton\n  01 Verstappen\nflags B\n  0x8000000000000000 high\n  1 low",
+        &[b"01\x01\0\0\0\0\0\0\x80\x07"],
+        &["--labels"],
+    );
+    // The game has a column of that name.
+    assert_eq!(
+        table.columns[1..],
+        ["a", "a_name", "b", "b_name_2", "b_name"]
+    );
+    let high = 1_u64 << 63 | 1;
+    assert_eq!(
+        row(&table, 0),
+        ["01", "Verstappen", &high.to_string(), "high|low", "7"]
+    );
+}
+
+#[test]
+fn a_game_that_is_named_settles_names_without_evidence() {
+    let layout = "game g1 One\ngame g2 Two\npacket P size 1\n  a u8 enum A\n\
+                  enum A of g1\n  1 one\nenum A of g2\n  1 eins\n";
+    let name = |options: &[&str]| {
+        converted(layout, &[&[1]], options)
+            .cell(0, "a_name")
+            .to_string()
+    };
+    assert_eq!(name(&["--labels"]), "undetermined");
+    assert_eq!(name(&["--labels", "--game", "g2"]), "eins");
+}
+
+#[test]
+fn the_layout_that_fits_best_is_chosen() {
+    // A port that the user has named says more than Forza's length.
+    let mut payload = vec![0; 232];
+    payload[0] = 1;
+    let table = converted(
+        "packet P size 232\n  a u8\n  rest padding[231]",
+        &[&payload],
+        &[],
+    );
+    assert_eq!(table.rows.len(), 1);
+    // Of two formats of the game the one that has more of the datagram.
+    let place = Workplace::new();
+    let sample = project_path("samples/forza_motorsport.pcap")
+        .display()
+        .to_string();
+    let run = place.run(&[
+        "convert",
+        &sample,
+        "-o",
+        "out",
+        "--game",
+        "fm7",
+        "--lenient",
+    ]);
+    assert_eq!(run.code, 3);
+    assert!(
+        run.stderr
+            .contains("forza_dash Telemetry of 331 bytes, expected 311"),
+        "{}",
+        run.stderr
+    );
 }

@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 
-use super::parse::{LayoutError, Location, integer, parse_integer};
+use super::words::{LayoutError, Location, integer, parse_integer};
 use super::{Enum, EnumKind, Games};
 
 /// All enums of a layout file and of those that it includes.

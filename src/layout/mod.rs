@@ -6,13 +6,16 @@
 
 mod compile;
 mod enums;
+mod flatten;
 mod games;
 mod naming;
 mod parse;
+mod tables;
+mod words;
 
 pub use games::{Evidence, EvidenceRule, Game, Games};
 pub use naming::snake_case;
-pub use parse::LayoutError;
+pub use words::LayoutError;
 
 /// The type of one value on the wire. All numbers are little-endian and may
 /// lie at any offset.
@@ -83,6 +86,7 @@ impl Scalar {
             Scalar::I32 => i64::from(i32::from_le_bytes(*bytes.first_chunk()?)),
             Scalar::U64 => i64::try_from(u64::from_le_bytes(*bytes.first_chunk()?)).ok()?,
             Scalar::I64 => i64::from_le_bytes(*bytes.first_chunk()?),
+            Scalar::Bool => i64::from(*bytes.first()? != 0),
             _ => return None,
         })
     }

@@ -5,37 +5,8 @@ use std::collections::HashSet;
 use std::rc::Rc;
 
 use super::enums::{EnumDefinitions, Form};
+use super::words::{LayoutError, Location, count, file_name, integer};
 use super::{Enum, EvidenceRule, Game, Games, Role, Scalar};
-
-/// Why a layout file cannot be used.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{file}:{line}: {message}")]
-pub struct LayoutError {
-    pub file: String,
-    pub line: usize,
-    pub message: String,
-}
-
-/// A line of a layout file or of one that it includes.
-#[derive(Debug, Clone)]
-pub(super) struct Location {
-    file: Rc<str>,
-    line: usize,
-}
-
-impl Location {
-    pub(super) fn is_in_file_of(&self, other: &Location) -> bool {
-        self.file == other.file
-    }
-
-    pub(super) fn error(&self, message: impl Into<String>) -> LayoutError {
-        LayoutError {
-            file: self.file.to_string(),
-            line: self.line,
-            message: message.into(),
-        }
-    }
-}
 
 #[derive(Debug)]
 pub(super) struct Definitions {
@@ -824,26 +795,6 @@ fn without_comment(line: &str) -> &str {
     line[..comment.unwrap_or(line.len())].trim()
 }
 
-/// Names that no file can have on Windows, and the one that describes tables.
-const TAKEN_NAMES: [&str; 5] = ["con", "prn", "aux", "nul", "schema"];
-
-/// A name that files and folders can have on every system.
-pub(super) fn file_name(at: &Location, name: &str) -> Result<String, LayoutError> {
-    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
-    let is_port = (name.starts_with("com") || name.starts_with("lpt")) && name.len() == 4;
-    if TAKEN_NAMES.contains(&name) || is_port {
-        return Err(at.error(format!(
-            "no file can be named {name} here: use another name"
-        )));
-    }
-    match name.starts_with(|first: char| first.is_ascii_lowercase()) && name.chars().all(plain) {
-        true => Ok(name.into()),
-        false => Err(at.error(format!(
-            "`{name}` names a folder or a file: use lower-case letters, digits and _, a letter first"
-        ))),
-    }
-}
-
 /// The set of the games with these ids.
 fn games_named(at: &Location, known: &[Game], ids: &[&str]) -> Result<Games, LayoutError> {
     ids.iter().try_fold(Games::NONE, |set, id| {
@@ -855,28 +806,6 @@ fn games_named(at: &Location, known: &[Game], ids: &[&str]) -> Result<Games, Lay
         })?;
         Ok(set.with(position))
     })
-}
-
-pub(super) fn integer(at: &Location, text: &str) -> Result<i64, LayoutError> {
-    let parsed = parse_integer(text).and_then(|value| i64::try_from(value).ok());
-    parsed.ok_or_else(|| at.error(format!("`{text}` is not a whole number")))
-}
-
-/// A whole number, in decimal or behind `0x` in hexadecimal digits.
-pub(super) fn parse_integer(text: &str) -> Option<i128> {
-    match text.strip_prefix("0x") {
-        Some(digits) => i128::from_str_radix(digits, 16).ok(),
-        None => text.parse().ok(),
-    }
-}
-
-fn count(at: &Location, text: &str, largest: usize) -> Result<usize, LayoutError> {
-    match text.parse() {
-        Ok(number) if (1..=largest).contains(&number) => Ok(number),
-        _ => Err(at.error(format!(
-            "`{text}` is not a whole number from 1 to {largest}"
-        ))),
-    }
 }
 
 /// What follows the first `words` words of a line.

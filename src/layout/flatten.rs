@@ -6,7 +6,6 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use super::parse::{AxisKind, Definitions, Member, MemberKind};
-use super::tables::MOST_COLUMNS;
 use super::words::{LayoutError, Location};
 use super::{Dimension, Leaf, Place, Role, Scalar, Strided, snake_case};
 
@@ -14,6 +13,8 @@ use super::{Dimension, Leaf, Place, Role, Scalar, Strided, snake_case};
 /// Of all packets, with the members of structs as often as they are used.
 const MOST_MEMBERS: usize = 1 << 17;
 const MOST_FIELDS: usize = 1 << 14;
+/// Of all tables.
+pub(super) const MOST_COLUMNS: usize = 1 << 15;
 const LONGEST_RECORD: usize = 65_535;
 
 /// What the names of a layout file stand for.

@@ -8,7 +8,7 @@
 use std::cell::Cell;
 use std::collections::HashSet;
 
-use super::flatten::Flat;
+use super::flatten::{Flat, MOST_COLUMNS};
 use super::parse::{AxisDefinition, AxisKind, Definitions, MemberKind, PacketDefinition, Suffix};
 use super::words::{LayoutError, Location, wire_bytes};
 use super::{Column, Place, Role, RowAxis, Scalar, Source, Strided, Table, Tag, snake_case};
@@ -17,8 +17,6 @@ use super::{Column, Place, Role, RowAxis, Scalar, Source, Strided, Table, Tag, s
 const MOST_ROWS_PER_RECORD: usize = 1 << 16;
 /// What the rows of one record may take, decoded.
 const MOST_BYTES_PER_RECORD: usize = 64 << 20;
-/// Of all tables.
-pub(super) const MOST_COLUMNS: usize = 1 << 15;
 
 /// Fields that make a table.
 struct Group<'a> {

@@ -13,10 +13,13 @@ use super::inputs::Source;
 use super::messages::Messages;
 use super::summary::Summary;
 use super::{EXIT_STATUS, Outcome, UsageError, inputs, values};
-use crate::capture::Capture;
+use crate::capture::Input;
 use crate::decode;
-use crate::decode::{Cars, ColumnPatterns, Converter, Options, Selection, TimeBound, TimeRange};
+use crate::decode::{
+    Cars, ColumnPatterns, Converter, Options, Recording, Selection, TimeBound, TimeRange,
+};
 use crate::formats::Formats;
+use crate::formats::iracing::{Session, Survey};
 use crate::layout::Layout;
 use crate::sink::{Compression, Destination, Encoding, Format, Outputs, SinkOptions};
 
@@ -155,13 +158,13 @@ impl Convert {
         let started = Instant::now();
         self.check_time_range()?;
         let paths = inputs::expand(&self.inputs)?;
-        let mut sources = inputs::open_recordings(&paths);
+        let (mut sources, survey) = inputs::survey(&paths);
         if let [Source::Failed(_)] = sources.as_slice()
             && let Some(Source::Failed(error)) = sources.pop()
         {
             return Err(error.into());
         }
-        let formats = self.formats(&sources)?;
+        let formats = self.formats(&sources, &survey)?;
         let selection = self.selection(&formats)?;
         decode::check_partition(&formats, &self.partition_by)
             .map_err(|error| UsageError(error.to_string()))?;
@@ -201,28 +204,28 @@ impl Convert {
                     true => Err(anyhow!("interrupted; nothing was written")),
                 }
             };
-            let opened = match source {
-                Source::Recording(recording) => {
+            match source.open(path) {
+                Ok(Input::Datagrams(capture)) => {
+                    let size = capture.size().unwrap_or(0);
+                    converter.add(name, *capture, &mut progress)?;
+                    done += size;
+                }
+                Ok(Input::Ticks(ticks)) => {
+                    let session = Session::read(ticks.session());
+                    let recording = Recording {
+                        layout: survey.layout(&ticks, &session),
+                        ticks: *ticks,
+                        session,
+                    };
                     converter.add_ticks(name, &recording, &mut progress)?;
                     done += recording.ticks.size().unwrap_or(0);
-                    continue;
                 }
-                Source::Waiting => Capture::open(path),
-                Source::Capture(capture) => Ok(*capture),
-                Source::Failed(error) => Err(error),
-            };
-            let capture = match opened {
-                Ok(capture) => capture,
                 // One bad file does not spoil a batch.
                 Err(error) if paths.len() > 1 && !self.strict => {
                     converter.add_failed(name, error.to_string());
-                    continue;
                 }
                 Err(error) => return Err(error.into()),
-            };
-            let size = capture.size().unwrap_or(0);
-            converter.add(name, capture, &mut progress)?;
-            done += size;
+            }
         }
         let report = converter.finish()?;
         if interrupted.load(Ordering::Relaxed) && !paths.iter().any(|path| is_stdin(path)) {
@@ -245,17 +248,14 @@ impl Convert {
     }
 
     /// The formats to expect of these inputs.
-    fn formats(&self, sources: &[Source]) -> anyhow::Result<Formats> {
+    fn formats(&self, sources: &[Source], survey: &Survey) -> anyhow::Result<Formats> {
         let formats = self.formats.formats()?;
-        let layout = sources.iter().find_map(|source| match source {
-            Source::Recording(recording) => Some(recording.layout.clone()),
-            _ => None,
-        });
-        let Some(layout) = layout else {
+        let Some(layout) = survey.first_layout() else {
             return Ok(formats);
         };
-        let is_other = |source| matches!(source, &Source::Waiting | &Source::Capture(_));
-        Ok(match sources.iter().any(is_other) {
+        let is_capture =
+            |source: &Source| !source.has_ticks() && !matches!(source, Source::Failed(_));
+        Ok(match sources.iter().any(is_capture) {
             true => formats.with_ticks(layout),
             false => Formats::only_ticks(layout),
         })

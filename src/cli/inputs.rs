@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 
 use super::UsageError;
-use crate::capture::{Capture, CaptureError, Input, TickFile};
-use crate::decode::Recording;
-use crate::formats::iracing::{self, Session};
+use crate::capture::{Capture, CaptureError, Input};
+use crate::formats::iracing::{Session, Survey};
 
 /// Every capture that the arguments stand for, in a fixed order. A file that
 /// was named is listed whatever it is; a folder gives the captures in it. Each is
@@ -36,51 +35,66 @@ pub(super) fn expand(arguments: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
     Ok(inputs)
 }
 
-/// What an input is.
+/// What is known of an input before it is read.
 pub(super) enum Source {
-    /// A capture that is opened when its turn comes.
-    Waiting,
-    Capture(Box<Capture>),
-    Recording(Box<Recording>),
-    /// It should have been opened.
+    /// It is opened when its turn comes.
+    Waiting {
+        has_ticks: bool,
+    },
+    Open(Input),
     Failed(CaptureError),
 }
 
-/// Opens the recordings among the inputs: the columns of all of them must be
-/// known before the first is written. A single input is opened whatever it is:
-/// if that fails, nothing else needs to be said.
-pub(super) fn open_recordings(paths: &[PathBuf]) -> Vec<Source> {
-    let mut recordings: Vec<(usize, TickFile, Session)> = Vec::new();
-    let mut sources = Vec::new();
-    for (position, path) in paths.iter().enumerate() {
-        sources.push(Source::Waiting);
-        // What standard input is, only its bytes say.
+impl Source {
+    pub(super) fn has_ticks(&self) -> bool {
+        match self {
+            Source::Waiting { has_ticks } => *has_ticks,
+            Source::Open(input) => matches!(input, Input::Ticks(_)),
+            Source::Failed(_) => false,
+        }
+    }
+
+    /// The input itself.
+    ///
+    /// # Errors
+    /// If it cannot be opened.
+    pub(super) fn open(self, path: &Path) -> Result<Input, CaptureError> {
+        match self {
+            Source::Waiting { .. } => Input::open(path),
+            Source::Open(input) => Ok(input),
+            Source::Failed(error) => Err(error),
+        }
+    }
+}
+
+/// Looks into the recordings among the inputs: the columns of all of them must
+/// be known before the first is written. What cannot be opened twice stays
+/// open, and so does a single input: if that fails, nothing else needs to be
+/// said.
+pub(super) fn survey(paths: &[PathBuf]) -> (Vec<Source>, Survey) {
+    let mut survey = Survey::default();
+    let mut look = |path: &PathBuf| {
         let is_stream = path.as_os_str() == "-";
-        if paths.len() > 1 && !is_stream && !Input::has_ticks(path) {
-            continue;
+        let has_ticks = !is_stream && Input::has_ticks(path);
+        let keeps = is_stream || paths.len() == 1;
+        if !has_ticks && !keeps {
+            return Source::Waiting { has_ticks };
         }
         match Input::open(path) {
-            Ok(Input::Datagrams(capture)) => sources[position] = Source::Capture(capture),
-            Ok(Input::Ticks(ticks)) => {
-                let session = Session::read(ticks.session());
-                recordings.push((position, *ticks, session));
+            Ok(input) => {
+                if let Input::Ticks(ticks) = &input {
+                    survey.add(ticks, &Session::read(ticks.session()));
+                }
+                match keeps {
+                    true => Source::Open(input),
+                    false => Source::Waiting { has_ticks },
+                }
             }
-            Err(error) => sources[position] = Source::Failed(error),
+            Err(error) => Source::Failed(error),
         }
-    }
-    let described: Vec<_> = recordings
-        .iter()
-        .map(|(_, ticks, session)| iracing::Recording { ticks, session })
-        .collect();
-    let layouts = iracing::layouts(&described);
-    for ((position, ticks, session), layout) in recordings.into_iter().zip(layouts) {
-        sources[position] = Source::Recording(Box::new(Recording {
-            ticks,
-            session,
-            layout,
-        }));
-    }
-    sources
+    };
+    let sources = paths.iter().map(&mut look).collect();
+    (sources, survey)
 }
 
 /// What matches a pattern that the shell has left alone.

@@ -23,8 +23,8 @@ use crate::layout::{Layout, Scalar, Source};
 /// Records between two reports of progress.
 const PROGRESS_RECORDS: usize = 1 << 12;
 
-/// A recording, with the layout that it shares tables and columns with others
-/// in ([`crate::formats::iracing::layouts`]).
+/// A recording, with the layout by which it shares tables and columns with
+/// others.
 pub struct Recording {
     pub ticks: TickFile,
     pub session: Session,
@@ -33,8 +33,8 @@ pub struct Recording {
 
 impl Converter<'_> {
     /// Reads a recording to its end; the layouts of all that are added must
-    /// come from one call of [`crate::formats::iracing::layouts`], and the first of them be
-    /// among the formats. `progress` is called as in [`Converter::add`].
+    /// come from one [`crate::formats::iracing::Survey`], and its first be among
+    /// the formats. `progress` is called as in [`Converter::add`].
     ///
     /// # Errors
     /// If writing fails, or, in strict mode, at the first damage.

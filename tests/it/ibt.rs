@@ -600,3 +600,30 @@ fn packed_and_piped_recordings_give_the_same() {
     let again = place.run(&["convert", "folder", "-o", "d"]);
     assert!(again.stderr.contains("exists already"), "{}", again.stderr);
 }
+
+#[test]
+fn older_files_and_odd_names_are_read_too() {
+    let (place, run) = convert(&with_word(SAMPLE, 0, 1));
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert_eq!(table(&place, "ticks").rows.len(), 120);
+    // Variables that are named as simtel's own columns, or as a value of an array.
+    let mut odd = SAMPLE.to_vec();
+    for (name, other) in [
+        ("Speed", "capture_time"),
+        ("RPM", "TireWear_1"),
+        ("LatAccel", "SubTick"),
+    ] {
+        let at = variable(SAMPLE, name) + 16;
+        odd[at..at + 32].fill(0);
+        odd[at..at + other.len()].copy_from_slice(other.as_bytes());
+    }
+    let (place, run) = convert(&odd);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let ticks = table(&place, "ticks");
+    assert_eq!(ticks.cell(0, "capture_time_"), "37.653484");
+    assert_eq!(
+        (ticks.cell(0, "TireWear_1"), ticks.cell(0, "TireWear_1_")),
+        ("5259.209", "0.8125")
+    );
+    assert_eq!(table(&place, "subticks").cell(0, "SubTick_"), "11.85226");
+}

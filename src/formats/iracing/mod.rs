@@ -1,12 +1,13 @@
 //! iRacing: the variables that a recording describes itself become a
 //! [`Layout`], as if a layout file had described them; so do the lists of the
-//! session string. Recordings differ by car and season: the layouts of several
-//! have the same tables and columns, those that a recording lacks being empty.
+//! session string. Recordings differ by car and season: several share tables
+//! whose columns are those of all of them.
 
 mod session;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::Range;
 use std::sync::{Arc, LazyLock};
 
 pub use session::{Node, Session};
@@ -22,6 +23,8 @@ pub const NAME: &str = "iracing";
 const KEYS: [&str; 3] = ["SessionNum", "SessionTick", "SessionTime"];
 /// Arrays with this in front hold a value a car.
 const CARS: &str = "CarIdx";
+/// The column that numbers the moments within a tick.
+const SUB_TICK: &str = "SubTick";
 
 /// Position in [`Layout::packets`] of the ticks and of the session string.
 pub const TICK: usize = 0;
@@ -185,76 +188,165 @@ fn texts(node: &Node) -> impl Iterator<Item = (&str, &str)> {
     values.filter_map(|(key, value)| Some((key.as_str(), value.text()?)))
 }
 
-/// A recording, as far as its layout depends on it.
-pub struct Recording<'a> {
-    pub ticks: &'a TickFile,
-    pub session: &'a Session,
+/// What all recordings of a conversion have together. Their layouts have the
+/// same tables and columns, each with the places of its own recording.
+#[derive(Default)]
+pub struct Survey {
+    recordings: usize,
+    tables: BTreeMap<Kind, Vec<Wanted>>,
+    /// Position of each column of a table in its list.
+    positions: HashMap<(Kind, String), usize>,
+    /// The columns of each of [`SESSION_TABLES`].
+    session: [Vec<Column>; SESSION_TABLES.len()],
+    session_keys: HashSet<(usize, String)>,
+    /// Variables and record length of the first recording.
+    first: Option<(Vec<Variable>, usize)>,
 }
 
-/// A layout for each recording, all with the same tables and columns.
-pub fn layouts(recordings: &[Recording<'_>]) -> Vec<Arc<Layout>> {
-    let wanted = WantedTables::of(recordings);
-    let session_tables = session_tables(recordings);
-    let layouts = recordings.iter().map(|recording| {
-        let variables = Variables::of(recording.ticks.variables());
-        let mut tables = wanted.tables(&variables);
-        let ticks = (0..tables.len()).collect();
-        tables.extend(session_tables.iter().map(|(name, columns)| Table {
-            name: (*name).into(),
+impl Survey {
+    /// Adds what a recording has.
+    pub fn add(&mut self, ticks: &TickFile, session: &Session) {
+        self.recordings += 1;
+        let variables = Variables::of(ticks.variables());
+        for variable in variables.list {
+            let kind = variables.kind(variable);
+            let columns = self.tables.entry(kind).or_default();
+            for mut wanted in Wanted::columns(kind, variable) {
+                let position = loop {
+                    let next = columns.len();
+                    let position = self
+                        .positions
+                        .entry((kind, wanted.name.clone()))
+                        .or_insert(next);
+                    let known = columns.get(*position);
+                    let is_same = known.is_none_or(|known| known.is_of(&wanted));
+                    if is_same && !kind.has_column(&wanted.name) {
+                        break *position;
+                    }
+                    wanted.name.push('_');
+                };
+                match columns.get_mut(position) {
+                    Some(known) => known.agree(&wanted),
+                    None => columns.push(wanted),
+                }
+            }
+        }
+        for (number, table) in SESSION_TABLES.iter().enumerate() {
+            for (key, _) in table.rows(session).into_iter().flatten() {
+                if !self.session_keys.insert((number, key.into())) {
+                    continue;
+                }
+                let source = Source::Session(key.into());
+                self.session[number].push(Column {
+                    official: key.into(),
+                    optional: true,
+                    ..Column::new(key, table.scalar(key), source)
+                });
+            }
+        }
+        self.first
+            .get_or_insert_with(|| (ticks.variables().to_vec(), ticks.record_length()));
+    }
+
+    /// The layout of the first recording, if there is any.
+    pub fn first_layout(&self) -> Option<Arc<Layout>> {
+        let (variables, length) = self.first.as_ref()?;
+        Some(self.make_layout(variables, *length, None))
+    }
+
+    /// The layout of a recording that was added.
+    pub fn layout(&self, ticks: &TickFile, session: &Session) -> Arc<Layout> {
+        // Of several, a table could not say whose it is.
+        let session = (self.recordings == 1).then_some(session);
+        self.make_layout(ticks.variables(), ticks.record_length(), session)
+    }
+
+    fn make_layout(
+        &self,
+        variables: &[Variable],
+        record_length: usize,
+        session: Option<&Session>,
+    ) -> Arc<Layout> {
+        let variables = Variables::of(variables);
+        let mut tables = self.tick_tables(&variables);
+        let of_ticks = 0..tables.len();
+        let named = SESSION_TABLES.iter().zip(&self.session);
+        let named = named.filter(|(_, columns)| !columns.is_empty());
+        tables.extend(named.map(|(table, columns)| Table {
+            name: table.name.into(),
             packet: SESSION,
             axes: Vec::new(),
             columns: columns.clone(),
             tag: None,
         }));
-        let of_session = (wanted.tables.len()..tables.len()).collect();
-        let packet = |name: &str, size, tables| Packet {
+        let packet = |name: &str, size, tables: Range<usize>| Packet {
             name: name.into(),
             id: None,
             size,
             shorter: Vec::new(),
             leaves: Vec::new(),
-            tables,
+            tables: tables.collect(),
         };
+        let of_session = of_ticks.end..tables.len();
         Arc::new(Layout {
             title: "iRacing".into(),
             packets: vec![
-                packet("Tick", recording.ticks.record_length(), ticks),
+                packet("Tick", record_length, of_ticks),
                 packet("Session", 0, of_session),
             ],
             active: variables.active_rule(),
             tables,
             enums: ENUMS.clone(),
-            metadata: match recordings {
-                [only] => vec![("session_string".into(), only.session.text.clone())],
-                // Of several, a table could not say whose it is.
-                _ => Vec::new(),
-            },
+            metadata: session
+                .map(|session| ("session_string".into(), session.text.clone()))
+                .into_iter()
+                .collect(),
             ..Layout::named(NAME)
         })
-    });
-    layouts.collect()
-}
+    }
 
-/// The tables of the session strings, with the columns of all of them.
-fn session_tables(recordings: &[Recording<'_>]) -> Vec<(&'static str, Vec<Column>)> {
-    let tables = SESSION_TABLES.iter().filter_map(|table| {
-        let mut columns: Vec<Column> = Vec::new();
-        let mut seen = HashSet::new();
-        for recording in recordings {
-            for (key, _) in table.rows(recording.session).into_iter().flatten() {
-                if seen.insert(key) {
-                    let source = Source::Session(key.into());
-                    columns.push(Column {
-                        official: key.into(),
-                        optional: true,
-                        ..Column::new(key, table.scalar(key), source)
-                    });
+    /// The tables of ticks as one recording fills them.
+    fn tick_tables(&self, variables: &Variables<'_>) -> Vec<Table> {
+        let column = |wanted: &Wanted, kind, axes| Column {
+            optional: wanted.recordings < self.recordings,
+            ..wanted.column(kind, variables, axes)
+        };
+        let is_key = |wanted: &&Wanted| KEYS.contains(&wanted.name.as_str());
+        let keys = self.tables.get(&Kind::Tick).into_iter().flatten();
+        let keys: Vec<&Wanted> = keys.filter(is_key).collect();
+        let tables = self.tables.iter().map(|(kind, wanted)| {
+            let axes = variables.axes(*kind);
+            let mut columns = vec![Column {
+                note: "date of the session's start, and session time".into(),
+                role: Role::Key,
+                ..Column::new("capture_time", Scalar::I64, Source::CaptureTime)
+            }];
+            columns.extend(keys.iter().map(|wanted| Column {
+                role: Role::Key,
+                ..column(wanted, Kind::Tick, axes.len())
+            }));
+            columns.extend(axes.iter().enumerate().map(|(axis, row_axis)| {
+                let source = Source::Index { axis, start: None };
+                Column {
+                    note: format!("position in {}, from 0", row_axis.name),
+                    role: Role::Key,
+                    ..Column::new(&row_axis.index, Scalar::U16, source)
                 }
+            }));
+            let others = wanted
+                .iter()
+                .filter(|wanted| *kind != Kind::Tick || !is_key(wanted));
+            columns.extend(others.map(|wanted| column(wanted, *kind, axes.len())));
+            Table {
+                name: kind.table_name(),
+                packet: TICK,
+                axes,
+                columns,
+                tag: None,
             }
-        }
-        (!columns.is_empty()).then_some((table.name, columns))
-    });
-    tables.collect()
+        });
+        tables.collect()
+    }
 }
 
 /// What a table of ticks has a row for.
@@ -272,6 +364,17 @@ enum Kind {
 }
 
 impl Kind {
+    /// Whether its tables have a column of this name whatever the variables.
+    fn has_column(self, name: &str) -> bool {
+        match self {
+            Kind::Tick => name == "capture_time",
+            Kind::Car { .. } => name == "capture_time" || name == CARS || KEYS.contains(&name),
+            Kind::SubTick { .. } => {
+                name == "capture_time" || name == SUB_TICK || KEYS.contains(&name)
+            }
+        }
+    }
+
     fn table_name(self) -> String {
         let numbered = |name: &str, nth: usize| match nth {
             0 => name.to_string(),
@@ -350,7 +453,7 @@ impl<'a> Variables<'a> {
                 player: self.player(),
                 ..axis("cars", CARS, self.cars.get(nth))
             }],
-            Kind::SubTick { nth } => vec![axis("subticks", "SubTick", self.sub_ticks.get(nth))],
+            Kind::SubTick { nth } => vec![axis("subticks", SUB_TICK, self.sub_ticks.get(nth))],
         }
     }
 
@@ -415,13 +518,6 @@ fn widest(one: Scalar, other: Scalar) -> Scalar {
     }
 }
 
-/// The tables of ticks that all recordings together need: the columns of all
-/// of them, in the order in which they turn up.
-struct WantedTables {
-    keys: Vec<Wanted>,
-    tables: BTreeMap<Kind, Vec<Wanted>>,
-}
-
 /// A column: a variable, or a value of one.
 struct Wanted {
     name: String,
@@ -434,73 +530,6 @@ struct Wanted {
     description: String,
     /// How many recordings have it.
     recordings: usize,
-    /// Whether all have it.
-    is_everywhere: bool,
-}
-
-impl WantedTables {
-    fn of(recordings: &[Recording<'_>]) -> WantedTables {
-        let mut tables: BTreeMap<Kind, Vec<Wanted>> = BTreeMap::new();
-        tables.entry(Kind::Tick).or_default();
-        let mut positions: HashMap<(Kind, String), usize> = HashMap::new();
-        for recording in recordings {
-            let variables = Variables::of(recording.ticks.variables());
-            for variable in variables.list {
-                let kind = variables.kind(variable);
-                let columns = tables.entry(kind).or_default();
-                for wanted in Wanted::columns(kind, variable) {
-                    let position = positions
-                        .entry((kind, wanted.name.clone()))
-                        .or_insert(columns.len());
-                    match columns.get_mut(*position) {
-                        Some(known) => known.agree(&wanted),
-                        None => columns.push(wanted),
-                    }
-                }
-            }
-        }
-        for wanted in tables.values_mut().flatten() {
-            wanted.is_everywhere = wanted.recordings == recordings.len();
-        }
-        let ticks = tables.entry(Kind::Tick).or_default();
-        let is_key = |wanted: &mut Wanted| KEYS.contains(&wanted.name.as_str());
-        let keys = ticks.extract_if(.., is_key).collect();
-        WantedTables { keys, tables }
-    }
-
-    /// These tables as one recording fills them.
-    fn tables(&self, variables: &Variables<'_>) -> Vec<Table> {
-        let tables = self.tables.iter().map(|(kind, wanted)| {
-            let axes = variables.axes(*kind);
-            let mut columns = vec![Column {
-                note: "date of the session's start, and session time".into(),
-                role: Role::Key,
-                ..Column::new("capture_time", Scalar::I64, Source::CaptureTime)
-            }];
-            columns.extend(self.keys.iter().map(|wanted| Column {
-                role: Role::Key,
-                ..wanted.column(Kind::Tick, variables, axes.len())
-            }));
-            columns.extend(axes.iter().enumerate().map(|(axis, row_axis)| {
-                let source = Source::Index { axis, start: None };
-                Column {
-                    note: format!("position in {}, from 0", row_axis.name),
-                    role: Role::Key,
-                    ..Column::new(&row_axis.index, Scalar::U16, source)
-                }
-            }));
-            let others = wanted.iter();
-            columns.extend(others.map(|wanted| wanted.column(*kind, variables, axes.len())));
-            Table {
-                name: kind.table_name(),
-                packet: TICK,
-                axes,
-                columns,
-                tag: None,
-            }
-        });
-        tables.collect()
-    }
 }
 
 impl Wanted {
@@ -515,7 +544,6 @@ impl Wanted {
             units: vec![variable.unit.clone()],
             description: variable.description.clone(),
             recordings: 1,
-            is_everywhere: false,
         };
         match kind {
             Kind::Tick if is_array(variable) => (0..variable.count)
@@ -523,6 +551,11 @@ impl Wanted {
                 .collect(),
             _ => vec![wanted(variable.name.clone(), None)],
         }
+    }
+
+    /// Whether both are the same value of the same variable.
+    fn is_of(&self, other: &Wanted) -> bool {
+        self.variable == other.variable && self.value == other.value
     }
 
     /// Makes room for what another recording says of the same column.
@@ -563,7 +596,6 @@ impl Wanted {
             note: self.description.clone(),
             enumeration: self.enumeration(),
             widened: (wire != self.scalar).then_some(self.scalar),
-            optional: !self.is_everywhere,
             ..Column::new(&self.name, wire, source)
         }
     }

@@ -7,11 +7,11 @@
 //! file, but not in memory, a sub-header of 32 bytes behind it; 144 bytes a
 //! variable. All numbers are little-endian; records are packed.
 
-use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
+use encoding_rs::WINDOWS_1252;
 use memmap2::Mmap;
 
 use super::{CaptureError, Damage};
@@ -23,6 +23,8 @@ const VARIABLE_LENGTH: usize = 144;
 const MOST_BUFFERS: i32 = 4;
 /// Hundreds of times what any simulator has written; a larger number is damage.
 const LONGEST_RECORD: i32 = 1 << 22;
+/// Several times what any simulator has; more would be as many columns.
+const MOST_VALUES: usize = 1 << 14;
 
 /// Offsets in the header, as the SDK names its fields.
 mod field {
@@ -112,19 +114,21 @@ pub struct TickFile {
     count: usize,
     /// Seconds since 1970 UTC.
     start_date: Option<i64>,
-    /// Where records have their SessionTime, in seconds.
-    clock: Option<usize>,
+    /// Where records have their SessionTime, in seconds, and of which type.
+    clock: Option<(usize, VariableType)>,
     is_live: bool,
     size: Option<u64>,
     damage: Damage,
 }
 
 impl TickFile {
-    /// Reads the headers. `size` is that of the file before it was unpacked.
+    /// Reads the headers. `size` is that of the file before it was unpacked,
+    /// `damage` what was found doing so.
     pub(super) fn new(
         name: String,
         map: Mmap,
         size: Option<u64>,
+        mut damage: Damage,
     ) -> Result<TickFile, CaptureError> {
         let wrong = |offset: usize, what: String| CaptureError::BadTicks {
             name: name.clone(),
@@ -154,32 +158,49 @@ impl TickFile {
             return Err(wrong(field::NUM_BUF, what));
         }
         let headers = variable_headers(bytes, &wrong)?;
-        let mut damage = Damage::default();
-        let session = session_string(bytes, &mut damage);
+        let mut session = session_string(bytes, &mut damage);
         // In memory something else lies where files have their sub-header.
         let covers = |range: &Range<usize>| {
             range.start < SUB_HEADER.end && range.end > SUB_HEADER.start && !range.is_empty()
         };
-        let is_live = buffers > 1 || covers(&session) || covers(&headers);
+        let is_live =
+            (buffers > 1 || covers(&session) || covers(&headers)) && !has_sub_header(bytes);
+        if !is_live && buffers > 1 {
+            let what = format!("numBuf is {buffers}, though this is a file, which has one");
+            damage.push(field::NUM_BUF as u64, what);
+        }
+        if !is_live && covers(&session) {
+            let what = "sessionInfoOffset lies in the headers: the session string is left out";
+            damage.push(field::SESSION_INFO_OFFSET as u64, what);
+            session = 0..0;
+        }
         let variables = variables(bytes, headers.clone(), record_length, &wrong, &mut damage)?;
         let clock = variables.iter().find(|variable| {
             variable.name == "SessionTime"
-                && variable.kind == VariableType::Double
+                && matches!(variable.kind, VariableType::Double | VariableType::Float)
                 && variable.count == 1
         });
         let (first, count) = match is_live {
             true => newest_record(bytes, buffers, record_length, &mut damage),
             false => {
                 let first = records_start(bytes, &headers, &wrong)?;
+                let end = records_end(bytes, first, record_length, &mut session, &wrong)?;
+                let room = end - first;
                 (
                     first,
-                    record_count(bytes, first, record_length, &mut damage),
+                    record_count(bytes, first, room, record_length, &mut damage),
                 )
             }
         };
+        if is_live {
+            // The rest of the room that it has is not part of it.
+            let used = bytes[session.clone()].iter().position(|byte| *byte == 0);
+            session.end = session.start + used.unwrap_or(session.len());
+        }
+        let date = read_i64(bytes, field::SESSION_START_DATE);
         Ok(TickFile {
-            clock: clock.map(|variable| variable.offset),
-            start_date: (!is_live).then(|| read_i64(bytes, field::SESSION_START_DATE)),
+            clock: clock.map(|variable| (variable.offset, variable.kind)),
+            start_date: (!is_live && date > 0).then_some(date),
             name,
             variables,
             session,
@@ -258,8 +279,12 @@ impl TickFile {
     /// session's start, if it is known, and the session time.
     pub fn time(&self, record: usize) -> i64 {
         let date = self.start_date.unwrap_or(0).saturating_mul(1_000_000_000);
+        let at = |offset| self.offset(record) + offset;
         let seconds = match self.clock {
-            Some(clock) => read_f64(&self.map, self.offset(record) + clock),
+            Some((offset, VariableType::Float)) => {
+                f64::from(f32::from_le_bytes(array(&self.map, at(offset))))
+            }
+            Some((offset, _)) => f64::from_le_bytes(array(&self.map, at(offset))),
             None => 0.0,
         };
         // Saturates; what is not a number becomes 0.
@@ -324,8 +349,19 @@ fn session_string(bytes: &[u8], damage: &mut Damage) -> Range<usize> {
         damage.push(field::SESSION_INFO_LEN as u64, what);
     }
     let text = &bytes[start..end.min(bytes.len())];
-    let used = text.iter().position(|byte| *byte == 0);
-    start..start + used.unwrap_or(text.len())
+    let used = text.iter().rposition(|byte| *byte != 0);
+    start..start + used.map_or(0, |last| last + 1)
+}
+
+/// Whether the sub-header that only files have is there: a date of this
+/// century, and times that go forward.
+fn has_sub_header(bytes: &[u8]) -> bool {
+    const THIS_CENTURY: Range<i64> = 946_684_800..4_102_444_800;
+    let time = |offset| f64::from_le_bytes(array(bytes, offset));
+    let (start, end) = (time(SUB_HEADER.start + 8), time(SUB_HEADER.start + 16));
+    THIS_CENTURY.contains(&read_i64(bytes, field::SESSION_START_DATE))
+        && (0.0..1e7).contains(&start)
+        && (0.0..1e7).contains(&end)
 }
 
 fn variables(
@@ -336,24 +372,27 @@ fn variables(
     damage: &mut Damage,
 ) -> Result<Vec<Variable>, CaptureError> {
     let mut variables = Vec::new();
+    let mut values = 0_usize;
     let mut names = HashSet::new();
     for at in headers.step_by(VARIABLE_LENGTH) {
         let header = &bytes[at..at + VARIABLE_LENGTH];
-        let name = text(&header[16..48])
-            .filter(|name| !name.is_empty())
-            .ok_or_else(|| {
-                wrong(
-                    at + 16,
-                    "the name of a variable has no end or is empty".into(),
-                )
-            })?
-            .into_owned();
+        let name = &header[16..48];
+        if !name.contains(&0) || name[0] == 0 {
+            let what = "the name of a variable has no end or is empty";
+            return Err(wrong(at + 16, what.into()));
+        }
+        let name = text(name);
+        // Whatever is in it, a terminal must not obey it.
+        let shown = name.escape_debug();
         if !names.insert(name.clone()) {
-            return Err(wrong(at + 16, format!("a second variable is named {name}")));
+            return Err(wrong(
+                at + 16,
+                format!("a second variable is named {shown}"),
+            ));
         }
         let number = read_i32(header, 0);
         let Some(kind) = VariableType::of(number) else {
-            let what = format!("{name} is of the unknown type {number}: left out");
+            let what = format!("{shown} is of the unknown type {number}: left out");
             damage.push(at as u64, what);
             continue;
         };
@@ -369,18 +408,27 @@ fn variables(
             })
             .ok_or_else(|| {
                 let what = format!(
-                    "{name} has {count} values at {offset}, but a record has {record_length} bytes"
+                    "{shown} has {count} values at {offset}, but a record has {record_length} bytes"
                 );
                 wrong(at + 4, what)
             })?;
+        values += if kind == VariableType::Char { 1 } else { count };
+        if values > MOST_VALUES {
+            let what = format!(
+                "{shown} has {count} values, and those before it are many: the variables from here \
+                 on are left out"
+            );
+            damage.push(at as u64, what);
+            break;
+        }
         variables.push(Variable {
             name,
             kind,
             offset,
             count,
             counts_as_time: header[12] != 0,
-            unit: text(&header[112..144]).unwrap_or_default().into_owned(),
-            description: text(&header[48..112]).unwrap_or_default().into_owned(),
+            unit: text(&header[112..144]),
+            description: text(&header[48..112]),
         });
     }
     let mut in_order: Vec<&Variable> = variables.iter().collect();
@@ -391,7 +439,9 @@ fn variables(
             let what = format!(
                 "the variables {} and {} overlap: one reaches to byte {end} of the record, the \
                  other begins at {}",
-                pair[0].name, pair[1].name, pair[1].offset
+                pair[0].name.escape_debug(),
+                pair[1].name.escape_debug(),
+                pair[1].offset
             );
             return Err(wrong(
                 read_i32(bytes, field::VAR_HEADER_OFFSET) as usize,
@@ -421,10 +471,41 @@ fn records_start(
     Ok(start)
 }
 
-/// How many complete records there are, by the length of the file: the header
-/// says so only once the simulator has closed it.
-fn record_count(bytes: &[u8], first: usize, length: usize, damage: &mut Damage) -> usize {
-    let room = bytes.len() - first;
+/// Where the records end: at the end of the file, unless the session string
+/// lies behind them. What of it seems to lie among them is not part of it, if
+/// the records are as many as the header says.
+fn records_end(
+    bytes: &[u8],
+    first: usize,
+    length: usize,
+    session: &mut Range<usize>,
+    wrong: Wrong<'_>,
+) -> Result<usize, CaptureError> {
+    if session.start >= first && session.start < session.end {
+        return Ok(session.start);
+    }
+    if session.end > first {
+        let room = bytes.len() - first;
+        let stated = usize::try_from(read_i32(bytes, field::SESSION_RECORD_COUNT));
+        let is_clipped = session.end == bytes.len();
+        if !is_clipped && (stated != Ok(room / length) || !room.is_multiple_of(length)) {
+            let what = format!("bufOffset is {first}, inside of the session string");
+            return Err(wrong(field::VAR_BUF + 4, what));
+        }
+        session.end = first;
+    }
+    Ok(bytes.len())
+}
+
+/// How many complete records there are in the room for them: the header says
+/// so only once the simulator has closed the file.
+fn record_count(
+    bytes: &[u8],
+    first: usize,
+    room: usize,
+    length: usize,
+    damage: &mut Damage,
+) -> usize {
     let count = room / length;
     let stated = read_i32(bytes, field::SESSION_RECORD_COUNT);
     if usize::try_from(stated) != Ok(count) {
@@ -477,10 +558,17 @@ fn newest_record(bytes: &[u8], buffers: i32, length: usize, damage: &mut Damage)
     }
 }
 
-/// A text of a fixed field; `None` if it has no end.
-fn text(field: &[u8]) -> Option<Cow<'_, str>> {
-    let end = field.iter().position(|byte| *byte == 0)?;
-    Some(String::from_utf8_lossy(&field[..end]))
+/// A text of a fixed field, up to its NUL or to the end of the field.
+fn text(field: &[u8]) -> String {
+    let end = field.iter().position(|byte| *byte == 0);
+    let bytes = &field[..end.unwrap_or(field.len())];
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text.into(),
+        Err(_) => WINDOWS_1252
+            .decode_without_bom_handling(bytes)
+            .0
+            .into_owned(),
+    }
 }
 
 /// The bytes at `offset`, which must be there; zeros if they are not.
@@ -495,8 +583,4 @@ fn read_i32(bytes: &[u8], offset: usize) -> i32 {
 
 fn read_i64(bytes: &[u8], offset: usize) -> i64 {
     i64::from_le_bytes(array(bytes, offset))
-}
-
-fn read_f64(bytes: &[u8], offset: usize) -> f64 {
-    f64::from_le_bytes(array(bytes, offset))
 }

@@ -77,7 +77,7 @@ impl Damage {
     /// Enough to see what is wrong, few enough for any memory.
     const MOST_KEPT: usize = 100;
 
-    fn push(&mut self, offset: u64, what: impl Into<String>) {
+    pub(crate) fn push(&mut self, offset: u64, what: impl Into<String>) {
         self.count += 1;
         if self.finds.len() < Self::MOST_KEPT {
             self.finds.push((offset, what.into()));
@@ -174,7 +174,7 @@ impl Input {
             }
             Kind::Ticks => {
                 let map = source::map(&file).map_err(io_error)?;
-                Input::from_map(name, map, Some(size))
+                Input::from_map(name, map, Some(size), Damage::default())
             }
             Kind::Gzip | Kind::Zstandard => {
                 io::Seek::rewind(&mut file).map_err(io_error)?;
@@ -225,8 +225,9 @@ impl Input {
                 }
                 // Their parts may lie in any order.
                 Kind::Ticks => {
-                    let map = source::map_stream(&mut whole).map_err(io_error)?;
-                    return Input::from_map(name.into(), map, size);
+                    let mut damage = Damage::default();
+                    let map = source::map_stream(&mut whole, &mut damage).map_err(io_error)?;
+                    return Input::from_map(name.into(), map, size, damage);
                 }
                 Kind::Gzip if may_unpack => {
                     Box::new(flate2::read::MultiGzDecoder::new(BufReader::new(whole)))
@@ -251,8 +252,14 @@ impl Input {
         unreachable!("the second pass returns")
     }
 
-    fn from_map(name: String, map: Mmap, size: Option<u64>) -> Result<Input, CaptureError> {
-        Ok(Input::Ticks(Box::new(TickFile::new(name, map, size)?)))
+    fn from_map(
+        name: String,
+        map: Mmap,
+        size: Option<u64>,
+        damage: Damage,
+    ) -> Result<Input, CaptureError> {
+        let ticks = TickFile::new(name, map, size, damage)?;
+        Ok(Input::Ticks(Box::new(ticks)))
     }
 
     /// Whether the file at `path` holds ticks, by its first bytes, unpacked if
@@ -384,10 +391,7 @@ impl Capture {
             let packet = match self.walker.next(&mut self.window, &mut self.damage) {
                 Ok(packet) => packet,
                 Err(error) if is_cut_stream(&error) => {
-                    self.damage.push(
-                        self.window.offset(),
-                        format!("the compressed data is cut or damaged: {error}"),
-                    );
+                    self.damage.push(self.window.offset(), cut_stream(&error));
                     None
                 }
                 Err(source) => {
@@ -504,6 +508,11 @@ fn read_start(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
         }
     }
     Ok(length)
+}
+
+/// What is said of data that a decoder gave up on.
+fn cut_stream(error: &io::Error) -> String {
+    format!("the compressed data is cut or damaged: {error}")
 }
 
 /// Whether a decoder gave up because its data is cut or wrong, as opposed to

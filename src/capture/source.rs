@@ -10,6 +10,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use memmap2::Mmap;
 
+use super::{Damage, cut_stream, is_cut_stream};
+
 /// How much a stream is read ahead at a time.
 const CHUNK: usize = 1 << 20;
 
@@ -132,15 +134,15 @@ pub(super) fn map(file: &File) -> io::Result<Mmap> {
 }
 
 /// Maps what comes from a stream by way of a file without a name, so that it
-/// takes no memory.
-pub(super) fn map_stream(reader: &mut dyn Read) -> io::Result<Mmap> {
+/// takes no memory. Of a stream that is cut or damaged, what came before.
+pub(super) fn map_stream(reader: &mut dyn Read, damage: &mut Damage) -> io::Result<Mmap> {
     let mut file = tempfile::tempfile()?;
-    match io::copy(reader, &mut file) {
-        // What could be unpacked of a damaged file is read.
-        Err(error) if super::is_cut_stream(&error) && file.metadata()?.len() > 0 => {}
-        copied => {
-            copied?;
+    if let Err(error) = io::copy(reader, &mut file) {
+        let length = file.metadata()?.len();
+        if !is_cut_stream(&error) || length == 0 {
+            return Err(error);
         }
+        damage.push(length, cut_stream(&error));
     }
     map(&file)
 }

@@ -19,7 +19,7 @@ use crate::decode::{
     Cars, ColumnPatterns, Converter, Options, Recording, Selection, TimeBound, TimeRange,
 };
 use crate::formats::Formats;
-use crate::formats::iracing::{Session, Survey};
+use crate::formats::iracing::{self, Session, Survey};
 use crate::layout::Layout;
 use crate::sink::{Compression, Destination, Encoding, Format, Outputs, SinkOptions};
 
@@ -214,6 +214,7 @@ impl Convert {
                     let session = Session::read(ticks.session());
                     let recording = Recording {
                         layout: survey.layout(&ticks, &session),
+                        left_out: survey.left_out(&ticks),
                         ticks: *ticks,
                         session,
                     };
@@ -290,10 +291,8 @@ impl Convert {
             };
             let mut layouts = formats.layouts().iter();
             let known = layouts.any(|layout| {
-                layout
-                    .tables
-                    .iter()
-                    .any(|table| one.takes_table(layout, table))
+                let mut tables = layout.tables.iter();
+                tables.any(|table| one.takes_table(layout, table)) || has_document(&one, layout)
             });
             if !known {
                 let tables = formats.layouts().iter().flat_map(|layout| &layout.tables);
@@ -314,6 +313,7 @@ impl Convert {
         let any = layouts.any(|layout| {
             let mut tables = layout.tables.iter();
             tables.any(|table| selection.takes_table(layout, table))
+                || has_document(&selection, layout)
         });
         if !any {
             let message = "no table has a column that --columns leaves over; keys such as car_index \
@@ -481,6 +481,11 @@ fn by_extension(path: &Path) -> (Option<Format>, Option<Compression>) {
 
 fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == "-"
+}
+
+/// Whether the text beside the tables is wanted, if the format has one.
+fn has_document(selection: &Selection, layout: &Layout) -> bool {
+    layout.name == iracing::NAME && selection.takes_name(layout, iracing::DOCUMENT)
 }
 
 /// A file or stream holds one table; which one must be clear beforehand if no

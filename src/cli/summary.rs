@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::messages::{DIM, Messages, STRONG};
 use super::{Outcome, values};
 use crate::decode::{CaptureReport, Refused, Report};
-use crate::formats::Formats;
+use crate::formats::{Formats, iracing};
 use crate::sink::Written;
 
 /// Of what is wrong with a capture, this much is shown unasked.
@@ -45,6 +45,11 @@ impl Summary<'_> {
         })
     }
 
+    fn expects_only_ticks(&self) -> bool {
+        let mut layouts = self.formats.layouts().iter();
+        layouts.all(|layout| layout.name == iracing::NAME)
+    }
+
     fn nothing_found(&self) -> String {
         let captures = &self.report.captures;
         let datagrams: u64 = captures
@@ -59,6 +64,15 @@ impl Summary<'_> {
             .iter()
             .map(|layout| format!("{} ({})", layout.title, layout.name))
             .collect();
+        if self.expects_only_ticks() {
+            return match out_of_range {
+                0 => "no telemetry was found: there is no complete tick".into(),
+                _ => format!(
+                    "no telemetry was found: all {} ticks are outside of the time range",
+                    values::count(out_of_range)
+                ),
+            };
+        }
         let seen = match (datagrams, out_of_range) {
             (0, _) => "there is no UDP datagram".to_string(),
             _ if not_driving > 0 => format!(
@@ -152,7 +166,7 @@ impl Summary<'_> {
             values::bytes(written),
             values::count(datagrams),
             match datagrams == ticks {
-                true if datagrams > 0 => "ticks",
+                true if self.expects_only_ticks() => "ticks",
                 _ if ticks == 0 => "datagrams",
                 _ => "datagrams and ticks",
             },
@@ -184,6 +198,12 @@ impl Summary<'_> {
             }
             for note in &capture.notes {
                 messages.warning(format_args!("{}: {note}", capture.name));
+            }
+            if capture.more_notes > 0 {
+                messages.warning(format_args!(
+                    "{}: {} more notes",
+                    capture.name, capture.more_notes
+                ));
             }
             if capture.counts.untimed > 0 {
                 messages.warning(format_args!(

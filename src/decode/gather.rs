@@ -15,10 +15,11 @@ use arrow::datatypes::{
     Int64Type, TimestampNanosecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow::error::ArrowError;
+use encoding_rs::WINDOWS_1252;
 
 use super::plan::{CarFilter, Cars, Names, Output, TablePlan};
 use super::records::{Records, Segment};
-use crate::layout::{Column, Games, Scalar, Source, Strided, Table};
+use crate::layout::{Column, Games, Place, Scalar, Source, Strided, Table};
 
 /// Records are gathered in tiles of about this many bytes, so that all columns
 /// read them from the cache.
@@ -210,19 +211,19 @@ fn select(plan: &TablePlan, grid: &Grid, segment: &Segment) -> Selected {
     let mut ends = Vec::with_capacity(segment.offsets.len());
     for (number, offset) in segment.offsets.iter().enumerate() {
         let record = &bytes[*offset..];
-        let wants = |car: i64, player: i64| match plan.cars {
-            Cars::All => true,
-            Cars::Player => car == player,
-            Cars::Active => {
-                let active = segment.active.get(number).copied().unwrap_or(u64::MAX);
-                !(0..64).contains(&car) || active >> car & 1 == 1
+        let wants = |car: i64, player: Option<&Place>| match (plan.cars, player) {
+            (Cars::Player, Some(player)) => Some(car) == player.read(record),
+            // Whose car is the player's is not known.
+            (Cars::All, _) | (Cars::Player, None) => true,
+            (Cars::Active, _) => {
+                let active = segment.active.get(number).copied().unwrap_or(u128::MAX);
+                !(0..128).contains(&car) || active >> car & 1 == 1
             }
         };
         let whole = match filter {
-            Some(CarFilter::Record { car, player }) => wants(
-                car.read(record).unwrap_or(-1),
-                player.read(record).unwrap_or(-1),
-            ),
+            Some(CarFilter::Record { car, player }) => {
+                wants(car.read(record).unwrap_or(-1), Some(player))
+            }
             _ => true,
         };
         if whole {
@@ -235,7 +236,7 @@ fn select(plan: &TablePlan, grid: &Grid, segment: &Segment) -> Selected {
                 counts
                     && match filter {
                         Some(CarFilter::Axis { axis, player }) => {
-                            wants(cell[*axis] as i64, player.read(record).unwrap_or(-1))
+                            wants(cell[*axis] as i64, player.as_ref())
                         }
                         _ => true,
                     }
@@ -634,7 +635,7 @@ impl Values {
             }
             TextKind::Latin => match std::str::from_utf8(text) {
                 Ok(text) => builder.append_value(text),
-                Err(_) => builder.append_value(encoding_rs::WINDOWS_1252.decode(text).0),
+                Err(_) => builder.append_value(WINDOWS_1252.decode_without_bom_handling(text).0),
             },
             TextKind::Utf8 => {
                 let text = String::from_utf8_lossy(text);

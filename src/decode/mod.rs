@@ -31,6 +31,7 @@ pub use ticks::Recording;
 use records::{Record, Records};
 use schedule::{Lane, Schedule};
 use streams::Streams;
+use ticks::TextRow;
 
 /// A batch holds at most about this many bytes of records.
 const BATCH_BYTES: usize = 16 << 20;
@@ -155,7 +156,7 @@ pub struct Converter<'a> {
     documents: HashSet<String>,
     formats: HashMap<usize, FormatState>,
     /// Which cars take part, by format and session.
-    active: HashMap<(usize, u64), u64>,
+    active: HashMap<(usize, u64), u128>,
     partitions: HashSet<Vec<(String, String)>>,
     /// The senders of the current input.
     streams: Streams,
@@ -182,6 +183,8 @@ struct Pending {
     sequence: usize,
     /// By position in [`PacketState::plans`]; those without are not wanted.
     lanes: Vec<(usize, Arc<Lane>)>,
+    /// Rows that are text and no records, by the same position.
+    texts: BTreeMap<usize, Vec<TextRow>>,
 }
 
 /// A column that chooses the folder.
@@ -295,6 +298,11 @@ impl<'a> Converter<'a> {
         }
         for state in self.formats.values_mut() {
             state.submit_all(&self.schedule)?;
+            for packet in &mut state.packets {
+                for pending in packet.batches.values_mut() {
+                    pending.append_texts(&packet.plans, &self.schedule)?;
+                }
+            }
         }
         self.schedule.finish()?;
         let totals = &self.schedule.totals;
@@ -397,7 +405,7 @@ impl<'a> Converter<'a> {
                 .session
                 .map_or(0, |session| bits(session, record.bytes));
             let known = self.active.get(&(number, session));
-            record.active = Some(known.copied().unwrap_or(u64::MAX));
+            record.active = Some(known.copied().unwrap_or(u128::MAX));
         }
         let Some(state) = self.formats.get_mut(&number) else {
             unreachable!("the format was begun");
@@ -448,10 +456,10 @@ impl<'a> Converter<'a> {
             return;
         };
         let mut mask = 0;
-        for car in 0..rule.length.min(64) {
+        for car in 0..rule.length.min(128) {
             let place = rule.field.place(&[car]);
             if place.read(payload).is_some_and(|value| value >= rule.from) {
-                mask |= 1_u64 << car;
+                mask |= 1_u128 << car;
             }
         }
         let session = layout.session.map_or(0, |session| bits(session, payload));
@@ -562,6 +570,7 @@ impl Pending {
             records: Records::default(),
             sequence: 0,
             lanes,
+            texts: BTreeMap::new(),
         })
     }
 
@@ -645,7 +654,13 @@ fn partition_column(layout: &Layout, name: &str) -> anyhow::Result<PartitionColu
         let columns = table.columns.iter();
         columns
             .filter_map(|column| match &column.source {
-                Source::Field(field) if column.role == Role::Key && field.scalar.is_integer() => {
+                // Every input must have it, and as a whole number.
+                Source::Field(field)
+                    if column.role == Role::Key
+                        && column.output().is_integer()
+                        && field.scalar.is_integer()
+                        && !column.optional =>
+                {
                     Some((column.name.clone(), field.only_place()?))
                 }
                 _ => None,

@@ -68,7 +68,7 @@ pub fn names(pattern: &Pattern, column: &Column) -> bool {
 
 impl Selection {
     /// Whether the user wants what goes by this name.
-    pub(super) fn takes_name(&self, layout: &Layout, name: &str) -> bool {
+    pub fn takes_name(&self, layout: &Layout, name: &str) -> bool {
         let qualified = format!("{}/{name}", layout.name);
         let mut tables = self.tables.iter();
         self.tables.is_empty()
@@ -226,7 +226,7 @@ pub struct TablePlan {
 #[derive(Debug)]
 pub(super) enum CarFilter {
     /// Entries along this axis of the table.
-    Axis { axis: usize, player: Place },
+    Axis { axis: usize, player: Option<Place> },
     /// The whole record belongs to the car that it names.
     Record { car: Place, player: Place },
 }
@@ -380,7 +380,10 @@ fn data_type(column: &Column) -> DataType {
 fn car_filter(layout: &Layout, table: &Table) -> Option<CarFilter> {
     let along = table.axes.iter().enumerate();
     for (axis, row_axis) in along {
-        if let Some(player) = row_axis.player {
+        let rule = layout.active.as_ref();
+        let is_of_cars = rule.is_some_and(|rule| rule.axis == row_axis.name);
+        if row_axis.player.is_some() || is_of_cars {
+            let player = row_axis.player;
             return Some(CarFilter::Axis { axis, player });
         }
     }

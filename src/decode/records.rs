@@ -22,7 +22,7 @@ pub(super) struct Segment {
     /// Nanoseconds since 1970 UTC.
     pub(super) times: Vec<i64>,
     /// Which cars take part, a bit each; empty if nobody asks.
-    pub(super) active: Vec<u64>,
+    pub(super) active: Vec<u128>,
     /// The games that can have sent each record; empty if nobody asks.
     pub(super) games: Vec<Games>,
     /// How many bytes there are of each record, the others being zero; empty
@@ -47,7 +47,7 @@ pub(super) struct Record<'a> {
     pub size: usize,
     /// Where the bytes lie in the map of the capture, if they do.
     pub mapped: Option<(&'a Arc<Mmap>, usize)>,
-    pub active: Option<u64>,
+    pub active: Option<u128>,
     pub games: Option<Games>,
     /// The number of bytes, if the packet has several lengths.
     pub length: Option<usize>,

@@ -60,6 +60,8 @@ pub struct CaptureReport {
     pub span: Option<(i64, i64)>,
     /// What is worth knowing but no flaw.
     pub notes: Vec<String>,
+    /// How many more notes there were.
+    pub more_notes: u64,
     /// Why it could not be read at all.
     pub error: Option<String>,
 }
@@ -116,20 +118,29 @@ impl CaptureReport {
             streams: Vec::new(),
             span: None,
             notes: Vec::new(),
+            more_notes: 0,
             error: None,
         }
     }
 
     pub(super) fn note(&mut self, note: String) {
-        if self.notes.len() < MOST_NOTES {
-            self.notes.push(note);
+        match self.notes.len() < MOST_NOTES {
+            true => self.notes.push(note),
+            false => self.more_notes += 1,
         }
     }
 
     /// Notes what of a session string is only text.
     pub(super) fn note_odd_lines(&mut self, session: &Session) {
+        for note in &session.notes {
+            self.note(format!("session string: {note}"));
+        }
         for (line, what) in &session.odd_lines {
             self.note(format!("session string: line {line} is no entry: {what}"));
+        }
+        let more = session.odd_count - session.odd_lines.len();
+        if more > 0 {
+            self.note(format!("session string: {more} more lines like these"));
         }
     }
 

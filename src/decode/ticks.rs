@@ -1,6 +1,7 @@
 //! Recordings of ticks: their records go the way of all records; the lists of
 //! their session string become rows here, since they are text.
 
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -15,10 +16,13 @@ use arrow::error::ArrowError;
 use super::plan::{Output, TablePlan};
 use super::records::Record;
 use super::report::CaptureReport;
-use super::{Converter, PartitionColumn, Pending, Progress, folder_levels, records_per_batch};
+use super::schedule::Schedule;
+use super::{
+    Cars, Converter, PartitionColumn, Pending, Progress, folder_levels, records_per_batch,
+};
 use crate::capture::TickFile;
-use crate::formats::iracing::{SESSION, SESSION_TABLES, Session, SessionRow, TICK};
-use crate::layout::{Layout, Scalar, Source};
+use crate::formats::iracing::{DOCUMENT, SESSION, SESSION_TABLES, Session, SessionRow, TICK};
+use crate::layout::{Layout, Scalar};
 
 /// Records between two reports of progress.
 const PROGRESS_RECORDS: usize = 1 << 12;
@@ -29,6 +33,8 @@ pub struct Recording {
     pub ticks: TickFile,
     pub session: Session,
     pub layout: Arc<Layout>,
+    /// How many of its variables the layout has no column for.
+    pub left_out: usize,
 }
 
 impl Converter<'_> {
@@ -48,6 +54,7 @@ impl Converter<'_> {
             ticks,
             session,
             layout,
+            left_out,
         } = recording;
         // The maps of earlier captures need not stay open.
         self.detach();
@@ -60,6 +67,19 @@ impl Converter<'_> {
                  is read"
                     .into(),
             );
+        }
+        if *left_out > 0 {
+            let what = format!("{left_out} variables are left out: all inputs have too many");
+            report.damage.push(0, what);
+        }
+        if self.options.strict && report.is_flawed() {
+            return self.finish_capture(report);
+        }
+        if self.options.selection.cars == Cars::Player && layout.active.is_some() {
+            let mut axes = layout.tables.iter().flat_map(|table| &table.axes);
+            if !axes.any(|axis| axis.player.is_some()) {
+                report.note("there is no PlayerCarIdx: the rows of all cars are kept".into());
+            }
         }
         let number = self.options.formats.ticks();
         self.begin_recording(number, layout)?;
@@ -131,7 +151,8 @@ impl Converter<'_> {
         Ok(())
     }
 
-    /// Writes the session string and its tables.
+    /// Writes the session string, and keeps the rows of its tables until there
+    /// are enough of them.
     fn add_session(
         &mut self,
         number: usize,
@@ -142,13 +163,6 @@ impl Converter<'_> {
         let Recording {
             session, layout, ..
         } = recording;
-        if !session.text.is_empty() && self.options.selection.takes_name(layout, "session") {
-            let name = match self.has_several_inputs {
-                false => "session.yaml".to_string(),
-                true => format!("session/{}.yaml", self.document_name(&report.name)),
-            };
-            self.sinks.document(layout, &name, &session.text)?;
-        }
         let Some(state) = self.formats.get_mut(&number) else {
             return Ok(());
         };
@@ -160,104 +174,158 @@ impl Converter<'_> {
             .into_iter()
             .collect();
         let levels = folder_levels(&[PartitionColumn::Capture], &key, &report.name);
+        if !session.text.is_empty() && self.options.selection.takes_name(layout, DOCUMENT) {
+            let name = match self.has_several_inputs || !key.is_empty() {
+                false => format!("{DOCUMENT}.yaml"),
+                true => document_name(&report.name, &mut self.documents),
+            };
+            self.sinks.document(layout, &name, &session.text)?;
+        }
         let packet = &mut state.packets[SESSION];
         if !packet.batches.contains_key(&key) {
             let pending = Pending::open(&packet.plans, self.sinks, &levels)?;
             packet.batches.insert(key.clone(), pending);
         }
-        let lanes = packet.batches[&key].lanes.iter();
-        for (position, lane) in lanes {
+        let Some(pending) = packet.batches.get_mut(&key) else {
+            return Ok(());
+        };
+        for (position, _) in &pending.lanes {
             let plan = &packet.plans[*position];
-            let definition = SESSION_TABLES
-                .iter()
-                .find(|table| table.name == plan.table().name);
-            let rows = definition.map_or_else(Vec::new, |table| table.rows(session));
-            if rows.is_empty() {
-                continue;
+            let mut tables = SESSION_TABLES.iter();
+            let table = tables.find(|table| table.name == plan.table().name);
+            let rows = table.map_or_else(Vec::new, |table| table.rows(session));
+            let waiting = pending.texts.entry(*position).or_default();
+            for row in rows {
+                waiting.push(TextRow::new(plan, capture, row, report));
             }
-            let batch = session_batch(plan, &rows, capture, report)?;
-            let totals = &self.schedule.totals;
-            totals.rows.fetch_add(rows.len() as u64, Ordering::Relaxed);
-            lane.sink.clone().encode(batch)?()?;
+        }
+        let is_full = |rows: &Vec<TextRow>| rows.len() >= TEXT_ROWS_PER_BATCH;
+        if pending.texts.values().any(is_full) {
+            pending.append_texts(&packet.plans, &self.schedule)?;
         }
         Ok(())
     }
 }
 
-impl Converter<'_> {
-    /// A name for a document of this input that no other one has.
-    fn document_name(&mut self, input: &str) -> String {
-        let stem = Path::new(input).file_stem().unwrap_or_default();
-        let stem = stem.to_string_lossy();
-        let mut name = stem.to_string();
-        let mut number = 1;
-        while !self.documents.insert(name.clone()) {
-            number += 1;
-            name = format!("{stem}-{number}");
+/// Rows of a table of the session string that are written at a time.
+const TEXT_ROWS_PER_BATCH: usize = 1 << 12;
+
+/// A row of a list of a session string.
+pub(super) struct TextRow {
+    capture: usize,
+    values: HashMap<String, String>,
+}
+
+impl TextRow {
+    /// What is no number where one should be is left out and told.
+    fn new(
+        plan: &TablePlan,
+        capture: usize,
+        row: SessionRow<'_>,
+        report: &mut CaptureReport,
+    ) -> TextRow {
+        let mut values: HashMap<String, String> = HashMap::new();
+        for (key, text) in row {
+            values.entry(key.into()).or_insert_with(|| text.into());
         }
-        name
+        for column in &plan.table().columns {
+            let Some(text) = values.get(&column.name) else {
+                continue;
+            };
+            let is_number = match column.output() {
+                Scalar::I32 => text.parse::<i32>().is_ok(),
+                Scalar::F64 => text.parse::<f64>().is_ok(),
+                _ => continue,
+            };
+            if !is_number && !text.is_empty() {
+                report.note(format!(
+                    "session string: {} is {text:?}, not a number: left empty",
+                    column.name
+                ));
+            }
+            if !is_number {
+                values.remove(&column.name);
+            }
+        }
+        TextRow { capture, values }
     }
 }
 
-/// The rows of a list of the session string.
-fn session_batch(
-    plan: &TablePlan,
-    rows: &[SessionRow<'_>],
-    capture: usize,
-    report: &mut CaptureReport,
-) -> Result<RecordBatch, ArrowError> {
+impl Pending {
+    /// Writes the rows of session strings that wait.
+    pub(super) fn append_texts(
+        &mut self,
+        plans: &[Arc<TablePlan>],
+        schedule: &Schedule,
+    ) -> anyhow::Result<()> {
+        for (position, lane) in &self.lanes {
+            let rows = self.texts.remove(position).unwrap_or_default();
+            for rows in rows.chunks(TEXT_ROWS_PER_BATCH) {
+                let batch = text_batch(&plans[*position], rows)?;
+                let count = rows.len() as u64;
+                schedule.totals.rows.fetch_add(count, Ordering::Relaxed);
+                lane.sink.clone().encode(batch)?()?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A name for a document of this input that no other one has and that every
+/// file system takes.
+fn document_name(input: &str, taken: &mut HashSet<String>) -> String {
+    let stem = Path::new(input).file_stem().unwrap_or_default();
+    let stem = stem.to_string_lossy();
+    let safe = |c: char| match c.is_alphanumeric() || "-_.".contains(c) {
+        true => c,
+        false => '_',
+    };
+    // At most four bytes a character, and file names have 255.
+    let stem: String = stem.chars().map(safe).take(50).collect();
+    let mut name = stem.clone();
+    let mut number = 1;
+    while !taken.insert(name.clone()) {
+        number += 1;
+        name = format!("{stem}-{number}");
+    }
+    format!("{DOCUMENT}/{name}.yaml")
+}
+
+/// Rows of session strings as they go into their table.
+fn text_batch(plan: &TablePlan, rows: &[TextRow]) -> Result<RecordBatch, ArrowError> {
     let mut arrays: Vec<ArrayRef> = Vec::with_capacity(plan.outputs.len());
     for (field, output) in plan.schema.fields().iter().zip(&plan.outputs) {
         let column = match output {
-            Output::Column(position) => &plan.table().columns[*position],
+            Output::Column(position) => Some(&plan.table().columns[*position]),
             Output::Capture => {
-                let number = i32::try_from(capture).unwrap_or(i32::MAX);
-                let keys = Int32Array::from(vec![number; rows.len()]);
+                let numbers = rows.iter().map(|row| i32::try_from(row.capture).ok());
                 let names = plan.captures.clone();
                 let names = names.unwrap_or_else(|| Arc::new(StringArray::new_null(0)));
+                let keys: Int32Array = numbers.collect();
                 arrays.push(Arc::new(DictionaryArray::<Int32Type>::try_new(
                     keys, names,
                 )?));
                 continue;
             }
-            Output::Label { .. } => {
-                arrays.push(new_null_array(field.data_type(), rows.len()));
-                continue;
-            }
+            Output::Label { .. } => None,
         };
-        let Source::Session(key) = &column.source else {
+        let Some(column) = column else {
             arrays.push(new_null_array(field.data_type(), rows.len()));
             continue;
         };
-        let texts = rows.iter().map(|row| {
-            let entry = row.iter().find(|(known, _)| known == key);
-            entry.map(|(_, text)| *text)
-        });
+        let texts = rows.iter().map(|row| row.values.get(&column.name));
         arrays.push(match column.output() {
-            Scalar::I32 => Arc::new(numbers::<i32, Int32Array>(key, texts, report)),
-            Scalar::F64 => Arc::new(numbers::<f64, Float64Array>(key, texts, report)),
+            Scalar::I32 => {
+                let numbers = texts.map(|text| text?.parse().ok());
+                Arc::new(numbers.collect::<Int32Array>())
+            }
+            Scalar::F64 => {
+                let numbers = texts.map(|text| text?.parse().ok());
+                Arc::new(numbers.collect::<Float64Array>())
+            }
             _ => Arc::new(texts.collect::<StringArray>()),
         });
     }
     let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
     RecordBatch::try_new_with_options(plan.schema.clone(), arrays, &options)
-}
-
-/// Texts as numbers; null where there is none.
-fn numbers<'a, N: std::str::FromStr, A: FromIterator<Option<N>>>(
-    key: &str,
-    texts: impl Iterator<Item = Option<&'a str>>,
-    report: &mut CaptureReport,
-) -> A {
-    let number = |text: Option<&str>| {
-        let text = text.filter(|text| !text.is_empty())?;
-        let number = text.parse().ok();
-        if number.is_none() {
-            report.note(format!(
-                "session string: {key} is {text:?}, not a number: left empty"
-            ));
-        }
-        number
-    };
-    texts.map(number).collect()
 }

@@ -378,7 +378,7 @@ impl Sinks for Outputs {
             return Ok(());
         };
         let mut path = folder.join(&layout.name);
-        path.extend(name.split('/').map(folder_name));
+        path.extend(name.split('/'));
         let mut state = lock(&self.state);
         if options.skip_existing && path.exists() {
             state.skipped.push(path.display().to_string());

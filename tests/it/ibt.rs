@@ -177,6 +177,18 @@ fn every_complete_record_of_a_damaged_file_comes_out() {
             "sessionInfoLen -5",
         ),
         (
+            "session string in the header",
+            with_word(SAMPLE, 20, 112),
+            120,
+            "sessionInfoOffset lies in the headers",
+        ),
+        (
+            "buffers as in memory",
+            with_word(SAMPLE, 32, 3),
+            120,
+            "numBuf is 3, though this is a file",
+        ),
+        (
             "cut before the first record",
             SAMPLE[..first + 3].to_vec(),
             0,
@@ -256,6 +268,10 @@ fn what_cannot_be_read_is_one_clear_error() {
         (
             with_word(SAMPLE, BUF_OFFSET, 300),
             "offset 52: bufOffset is 300",
+        ),
+        (
+            with_word(SAMPLE, BUF_OFFSET, word(SAMPLE, 20) as i32 + 9),
+            "inside of the session string",
         ),
         (
             with_word(SAMPLE, at("Speed", 4), -4),
@@ -599,6 +615,135 @@ fn packed_and_piped_recordings_give_the_same() {
     place.succeed(&["convert", "folder", "-o", "d"]);
     let again = place.run(&["convert", "folder", "-o", "d"]);
     assert!(again.stderr.contains("exists already"), "{}", again.stderr);
+}
+
+#[test]
+fn arrays_beyond_measure_are_left_out() {
+    // A record of 100,000 bools would be as many columns.
+    let (first, length) = (word(SAMPLE, BUF_OFFSET), word(SAMPLE, BUF_LEN));
+    let mut bytes = SAMPLE[..first].to_vec();
+    for record in SAMPLE[first..].chunks(length).take(3) {
+        bytes.extend(record);
+        bytes.resize(bytes.len() + 100_000, 1);
+    }
+    let bytes = with_word(&bytes, BUF_LEN, (length + 100_000) as i32);
+    let bytes = with_word(&bytes, RECORD_COUNT, 3);
+    let at = variable(&bytes, "NotANumber");
+    let bytes = with_word(&bytes, at, 1);
+    let bytes = with_word(&bytes, at + 4, length as i32);
+    let (place, run) = convert(&with_word(&bytes, at + 8, 100_000));
+    assert_eq!(run.code, 3, "{}", run.stderr);
+    assert!(
+        run.stderr.contains("NotANumber has 100000 values"),
+        "{}",
+        run.stderr
+    );
+    assert_eq!(
+        table(&place, "ticks").column("SessionTick"),
+        ["18000", "18001", "18002"]
+    );
+}
+
+#[test]
+fn damage_of_packed_recordings_is_told() {
+    use std::io::Write as _;
+    let place = Workplace::new();
+    let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::none());
+    packer.write_all(SAMPLE).expect("memory");
+    let mut packed = packer.finish().expect("memory");
+    place.write("sound.gz", &packed);
+    place.succeed(&["convert", "sound.gz", "-o", "a"]);
+    let middle = packed.len() / 2;
+    packed[middle] ^= 1;
+    place.write("flipped.gz", &packed);
+    place.write("cut.gz", &packed[..middle]);
+    for (file, folder) in [("flipped.gz", "b"), ("cut.gz", "c")] {
+        let run = place.run(&["convert", file, "-o", folder]);
+        assert_eq!(run.code, 3, "{}", run.stderr);
+        assert!(
+            run.stderr.contains("the compressed data is cut or damaged"),
+            "{}",
+            run.stderr
+        );
+        assert_eq!(place.run(&["convert", file, "-o", "d", "--strict"]).code, 1);
+    }
+}
+
+#[test]
+fn partitions_are_what_all_recordings_have() {
+    let place = Workplace::new();
+    place.write("a.ibt", SAMPLE);
+    place.write(
+        "float.ibt",
+        with_word(SAMPLE, variable(SAMPLE, "SessionNum"), 4),
+    );
+    for inputs in [["a.ibt", "float.ibt"], ["float.ibt", "a.ibt"]] {
+        let options = ["-o", "out", "--partition-by", "SessionNum"];
+        let run = place.run(&[&["convert"], &inputs[..], &options].concat());
+        assert_eq!(run.code, 2, "{}", run.stderr);
+        assert!(
+            run.stderr.contains("cannot be partitioned by SessionNum"),
+            "{}",
+            run.stderr
+        );
+    }
+    // A lake grows by one recording at a time.
+    let lake = |file: &str| {
+        place.succeed(&[
+            "convert",
+            file,
+            "-o",
+            "lake",
+            "--partition-by",
+            "capture",
+            "--skip-existing",
+        ])
+    };
+    lake("a.ibt");
+    lake("float.ibt");
+    for name in ["a", "float"] {
+        assert!(
+            place
+                .path(&format!("lake/iracing/session/{name}.yaml"))
+                .exists()
+        );
+    }
+    place.succeed(&["convert", "a.ibt", "-o", "text", "-t", "session"]);
+    let files = place.files("text");
+    assert_eq!(files.keys().collect::<Vec<_>>(), ["iracing/session.yaml"]);
+}
+
+#[test]
+fn recordings_without_ticks_in_the_range_say_so() {
+    let place = Workplace::new();
+    place.write("a.ibt", SAMPLE);
+    let run = place.run(&["convert", "a.ibt", "-o", "out", "--from", "1h"]);
+    assert_eq!(run.code, 3);
+    assert!(
+        run.stderr
+            .contains("all 120 ticks are outside of the time range"),
+        "{}",
+        run.stderr
+    );
+    let no_player = with_word(
+        SAMPLE,
+        variable(SAMPLE, "PlayerCarIdx") + 16,
+        i32::from_le_bytes(*b"Some"),
+    );
+    place.write("b.ibt", no_player);
+    let run = place.succeed(&[
+        "convert", "b.ibt", "-o", "b", "-f", "csv", "--cars", "player",
+    ]);
+    assert!(
+        run.stderr.contains("there is no PlayerCarIdx"),
+        "{}",
+        run.stderr
+    );
+    let out = [
+        "convert", "b.ibt", "-o", "-", "-f", "csv", "-t", "cars", "--cars", "active",
+    ];
+    let cars = Table::parse(&place.succeed(&out).stdout);
+    assert_eq!(cars.column("CarIdx")[10..12], ["2", "3"]);
 }
 
 #[test]

@@ -134,6 +134,9 @@ pub const SESSION_TABLES: [SessionTable; 5] = [
 /// A row of a list: its keys and values, as text.
 pub type SessionRow<'a> = Vec<(&'a str, &'a str)>;
 
+/// The text beside the tables, by the name that the user calls it.
+pub const DOCUMENT: &str = "session";
+
 impl SessionTable {
     /// The rows of this table in a session string.
     pub fn rows<'a>(&self, session: &'a Session) -> Vec<SessionRow<'a>> {
@@ -199,9 +202,16 @@ pub struct Survey {
     /// The columns of each of [`SESSION_TABLES`].
     session: [Vec<Column>; SESSION_TABLES.len()],
     session_keys: HashSet<(usize, String)>,
+    /// How many columns the tables of ticks have.
+    columns: usize,
     /// Variables and record length of the first recording.
     first: Option<(Vec<Variable>, usize)>,
 }
+
+/// More than dozens of cars have together.
+const MOST_COLUMNS: usize = 1 << 14;
+/// Of a table of the session string.
+const MOST_SESSION_COLUMNS: usize = 300;
 
 impl Survey {
     /// Adds what a recording has.
@@ -227,13 +237,21 @@ impl Survey {
                 };
                 match columns.get_mut(position) {
                     Some(known) => known.agree(&wanted),
-                    None => columns.push(wanted),
+                    None if self.columns == MOST_COLUMNS => {
+                        self.positions.remove(&(kind, wanted.name));
+                    }
+                    None => {
+                        self.columns += 1;
+                        columns.push(wanted);
+                    }
                 }
             }
         }
         for (number, table) in SESSION_TABLES.iter().enumerate() {
             for (key, _) in table.rows(session).into_iter().flatten() {
-                if !self.session_keys.insert((number, key.into())) {
+                if self.session[number].len() == MOST_SESSION_COLUMNS
+                    || !self.session_keys.insert((number, key.into()))
+                {
                     continue;
                 }
                 let source = Source::Session(key.into());
@@ -252,6 +270,21 @@ impl Survey {
     pub fn first_layout(&self) -> Option<Arc<Layout>> {
         let (variables, length) = self.first.as_ref()?;
         Some(self.make_layout(variables, *length, None))
+    }
+
+    /// How many variables of a recording have no column, because there are too
+    /// many of them all together.
+    pub fn left_out(&self, ticks: &TickFile) -> usize {
+        if self.columns < MOST_COLUMNS {
+            return 0;
+        }
+        let variables = Variables::of(ticks.variables());
+        let has_no_column = |variable: &&Variable| {
+            let kind = variables.kind(variable);
+            let mut columns = Wanted::columns(kind, variable).into_iter();
+            !columns.any(|wanted| self.positions.contains_key(&(kind, wanted.name)))
+        };
+        variables.list.iter().filter(has_no_column).count()
     }
 
     /// The layout of a recording that was added.
@@ -514,6 +547,7 @@ fn widest(one: Scalar, other: Scalar) -> Scalar {
         _ if one == other => one,
         _ if is_text(one) || is_text(other) => Scalar::Text,
         _ if is_float(one) || is_float(other) => Scalar::F64,
+        (Scalar::Bool, number) | (number, Scalar::Bool) => number,
         _ => Scalar::I64,
     }
 }

@@ -4,6 +4,8 @@
 //! rest of the line as text, whatever it holds. A line that is none of these
 //! belongs to the text before it.
 
+use std::borrow::Cow;
+
 use encoding_rs::WINDOWS_1252;
 
 /// A session string that was read.
@@ -12,8 +14,13 @@ pub struct Session {
     /// The whole of it, in UTF-8.
     pub text: String,
     pub root: Node,
-    /// Lines that are no entries: their number and what became of them.
+    /// Lines that are no entries, the first of them: their number and what
+    /// became of them.
     pub odd_lines: Vec<(usize, &'static str)>,
+    /// How many there are.
+    pub odd_count: usize,
+    /// What could not be decoded or is too much to read.
+    pub notes: Vec<String>,
 }
 
 /// An entry's value.
@@ -63,19 +70,28 @@ impl Node {
 
 /// Far deeper than the simulator goes.
 const DEEPEST: usize = 32;
-/// More is damage, not a name with a line break.
+/// Of these each is told; more is damage, not a name with a line break.
 const MOST_ODD_LINES: usize = 20;
+/// Many times what the simulator has room for in its memory.
+const LONGEST: usize = 4 << 20;
 
 impl Session {
     /// Reads a session string as it stands in the file; never fails.
     pub fn read(bytes: &[u8]) -> Session {
-        let text = decode(bytes);
+        let mut notes = Vec::new();
+        let text = decode(bytes, &mut notes);
         let mut reader = Reader {
             entries: Vec::new(),
             next: 0,
             odd_lines: Vec::new(),
+            odd_count: 0,
         };
-        reader.lines(&text);
+        match text.len() > LONGEST {
+            true => notes.push(format!(
+                "it has more than {LONGEST} bytes: no tables are made of it"
+            )),
+            false => reader.lines(&text),
+        }
         let mut root = Vec::new();
         while reader.next < reader.entries.len() {
             let before = reader.next;
@@ -87,10 +103,24 @@ impl Session {
         Session {
             root: Node::Map(root),
             odd_lines: reader.odd_lines,
+            odd_count: reader.odd_count,
+            notes,
             text,
         }
     }
 }
+
+/// What stands at the margin, as far as it is known.
+const SECTIONS: [&str; 8] = [
+    "WeekendInfo",
+    "SessionInfo",
+    "QualifyResultsInfo",
+    "CameraInfo",
+    "RadioInfo",
+    "DriverInfo",
+    "SplitTimeInfo",
+    "CarSetup",
+];
 
 /// A key and its value, before it is known what they are part of.
 struct Entry {
@@ -106,16 +136,28 @@ struct Reader {
     entries: Vec<Entry>,
     next: usize,
     odd_lines: Vec<(usize, &'static str)>,
+    odd_count: usize,
 }
 
 impl Reader {
     fn lines(&mut self, text: &str) {
+        // A section stands behind an empty line.
+        let mut may_begin_section = true;
         for (number, line) in text.split('\n').enumerate() {
             let line = line.strip_suffix('\r').unwrap_or(line);
             if line.trim().is_empty() || line == "---" || line == "..." {
+                may_begin_section = true;
                 continue;
             }
-            match entry(number + 1, line) {
+            let begins_section = std::mem::replace(&mut may_begin_section, false);
+            let entry = entry(number + 1, line).filter(|entry| {
+                let may_stand_at_margin = entry.after_dash.is_none()
+                    && entry.value.is_empty()
+                    && (begins_section || SECTIONS.contains(&entry.key.as_str()));
+                // Else it is the rest of a text with a line break in it.
+                entry.indent > 0 || may_stand_at_margin
+            });
+            match entry {
                 Some(entry) => self.entries.push(entry),
                 None => {
                     self.note(number + 1, "it belongs to the text before it");
@@ -132,6 +174,7 @@ impl Reader {
     }
 
     fn note(&mut self, line: usize, what: &'static str) {
+        self.odd_count += 1;
         if self.odd_lines.len() < MOST_ODD_LINES {
             self.odd_lines.push((line, what));
         }
@@ -217,20 +260,24 @@ fn entry(line: usize, text: &str) -> Option<Entry> {
     })
 }
 
-/// Without the quotes around the whole of it. Those inside are as they are:
-/// the simulator does not escape them, but doubles single ones.
+/// Without the quotes around the whole of it. Double ones inside are as they
+/// are, since the simulator does not escape them; single ones are doubled.
 fn unquoted(value: &str) -> String {
     let inner = |quote: char| value.strip_prefix(quote)?.strip_suffix(quote);
-    match (inner('"'), inner('\'')) {
-        (Some(inner), _) => inner.into(),
-        (_, Some(inner)) => inner.replace("''", "'"),
+    if let Some(inner) = inner('"') {
+        return inner.into();
+    }
+    let inner = inner('\'').map(|inner| (inner, inner.replace("''", "")));
+    match inner {
+        Some((inner, others)) if !others.contains('\'') => inner.replace("''", "'"),
+        // Two quoted words, for one.
         _ => value.into(),
     }
 }
 
 /// The text in UTF-8: from the encoding that it states, else from UTF-8 if it
 /// is that, else from Windows-1252, of which Latin-1 is a part in practice.
-fn decode(bytes: &[u8]) -> String {
+fn decode(bytes: &[u8], notes: &mut Vec<String>) -> String {
     const KEY: &str = "Encoding:";
     let stated = bytes
         .split(|byte| *byte == b'\n')
@@ -238,21 +285,28 @@ fn decode(bytes: &[u8]) -> String {
         .take(10)
         .filter_map(|line| std::str::from_utf8(line).ok())
         .find_map(|line| line.trim_start().strip_prefix(KEY));
-    let is_latin = stated.is_some_and(|stated| !stated.to_ascii_uppercase().contains("UTF"));
-    match std::str::from_utf8(bytes) {
-        Ok(text) if !is_latin => text.into(),
-        _ => {
-            let (text, ..) = WINDOWS_1252.decode(bytes);
-            match stated {
-                // What it says must be true of what is written from it.
-                Some(stated) => text.replacen(
-                    &format!("{KEY}{}", stated.trim_end()),
-                    &format!("{KEY} UTF8"),
-                    1,
-                ),
-                None => text.into_owned(),
-            }
+    let states_utf8 = stated.map(|stated| stated.to_ascii_uppercase().contains("UTF"));
+    // The last character may be cut.
+    let is_utf8 = std::str::from_utf8(bytes).map_or_else(
+        |error| error.error_len().is_none() && error.valid_up_to() > 0,
+        |_| true,
+    );
+    if states_utf8 == Some(true) || (states_utf8.is_none() && is_utf8) {
+        let text = String::from_utf8_lossy(bytes);
+        if matches!(text, Cow::Owned(_)) {
+            notes.push("some of it is not UTF-8 and is shown as \u{FFFD}".into());
         }
+        return text.into_owned();
+    }
+    let (text, _) = WINDOWS_1252.decode_without_bom_handling(bytes);
+    match stated {
+        // What it says must be true of what is written from it.
+        Some(stated) => text.replacen(
+            &format!("{KEY}{}", stated.trim_end()),
+            &format!("{KEY} UTF8"),
+            1,
+        ),
+        None => text.into_owned(),
     }
 }
 
@@ -296,6 +350,10 @@ mod tests {
             ("", ""),
             ("two\nlines", "two\nlines"),
             ("two\n- lines", "two\n- lines"),
+            ("two\nnote:", "two\nnote:"),
+            ("two\nnote: dry", "two\nnote: dry"),
+            ("two\n- a: b", "two\n- a: b"),
+            ("'a' & 'b'", "'a' & 'b'"),
             ("two\n  three: four", "two"),
         ] {
             let text = format!(
@@ -309,7 +367,8 @@ mod tests {
 
     #[test]
     fn lists_may_be_indented_and_maps_empty() {
-        let session = Session::read(b"A:\nB:\n  - X: 1\n    Y:\n  - X: 2\nC: \nD:\n - Z: 9\n");
+        let session =
+            Session::read(b"A:\n\nB:\n  - X: 1\n    Y:\n  - X: 2\n\nC: \n\nD:\n - Z: 9\n");
         let list = session.root.get("B").expect("B").items();
         assert_eq!(list.len(), 2);
         assert_eq!(list[1].get("X").and_then(Node::text), Some("2"));
@@ -347,6 +406,16 @@ mod tests {
     #[test]
     fn encodings_are_those_that_the_text_states() {
         let decoded = |bytes: &[u8]| Session::read(bytes).text;
+        let cut = "A: Jörg 車".as_bytes();
+        assert_eq!(decoded(&cut[..cut.len() - 1]), "A: Jörg \u{FFFD}");
+        let half = b"W:\n Encoding: UTF8\n A: J\xC3\xB6rg\n B: \xE8\xBB\n C: x";
+        let half = Session::read(half);
+        assert!(
+            half.text.contains("Jörg\n B: \u{FFFD}\n C: x"),
+            "{}",
+            half.text
+        );
+        assert_eq!(half.notes.len(), 1);
         assert_eq!(decoded(b"A: J\xF6rg"), "A: Jörg");
         assert_eq!(decoded("A: Jörg 車".as_bytes()), "A: Jörg 車");
         assert_eq!(decoded(b"A: \x80\x81\x9F"), "A: €\u{81}Ÿ");

@@ -14,6 +14,8 @@ use crate::sink::Written;
 
 /// Of what is wrong with a capture, this much is shown unasked.
 const FLAWS_SHOWN: usize = 8;
+/// Of the texts beside the tables, this many.
+const DOCUMENTS_SHOWN: usize = 3;
 
 /// What a conversion came to.
 pub(super) struct Summary<'a> {
@@ -136,12 +138,20 @@ impl Summary<'_> {
                 ));
             }
         }
-        for (path, bytes) in &self.written.documents {
+        let documents = &self.written.documents;
+        for (path, bytes) in documents.iter().take(DOCUMENTS_SHOWN) {
             messages.note(format_args!(
                 "  {:<34} {:>17} {:>10}  {DIM}{path}{DIM:#}",
                 "session string",
                 "",
                 values::bytes(*bytes)
+            ));
+        }
+        if documents.len() > DOCUMENTS_SHOWN {
+            let more = documents.len() - DOCUMENTS_SHOWN;
+            messages.note(format_args!(
+                "  and {} more session strings",
+                values::count(more as u64)
             ));
         }
         for skipped in &self.written.skipped {

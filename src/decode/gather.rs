@@ -9,7 +9,7 @@ use arrow::array::{
     RecordBatch, RecordBatchOptions, StringArray, StringBuilder, new_null_array,
 };
 use arrow::buffer::{BooleanBuffer, NullBuffer, ScalarBuffer};
-use arrow::compute::cast;
+use arrow::compute::{cast, concat_batches};
 use arrow::datatypes::{
     ArrowPrimitiveType, DataType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type,
     Int64Type, TimestampNanosecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
@@ -34,6 +34,28 @@ pub(super) struct Gathered {
 
 /// Decodes `records` into the rows of one table.
 pub(super) fn gather(plan: &TablePlan, records: &Records) -> Result<Gathered, ArrowError> {
+    let mut batches = Vec::new();
+    let mut replaced_texts = 0;
+    for segments in records.by_layout() {
+        let gathered = match segments.first().and_then(|segment| segment.layout.as_ref()) {
+            Some(layout) => gather_segments(&plan.of_layout(layout), segments)?,
+            None => gather_segments(plan, segments)?,
+        };
+        replaced_texts += gathered.replaced_texts;
+        batches.push(gathered.batch);
+    }
+    let batch = match batches.len() {
+        1 => batches.remove(0),
+        _ => concat_batches(&plan.schema, &batches)?,
+    };
+    Ok(Gathered {
+        batch,
+        replaced_texts,
+    })
+}
+
+/// Decodes records that have the layout of the plan.
+fn gather_segments(plan: &TablePlan, segments: &[Segment]) -> Result<Gathered, ArrowError> {
     let table = plan.table();
     let grid = Grid::of(table);
     let length = plan.layout.packets[table.packet].size;
@@ -47,8 +69,7 @@ pub(super) fn gather(plan: &TablePlan, records: &Records) -> Result<Gathered, Ar
             Output::Capture | Output::Label { .. } => None,
         })
         .collect();
-    let segments: Vec<(&Segment, Selected)> = records
-        .segments()
+    let segments: Vec<(&Segment, Selected)> = segments
         .iter()
         .map(|segment| (segment, select(plan, &grid, segment)))
         .collect();

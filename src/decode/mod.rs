@@ -296,12 +296,14 @@ impl<'a> Converter<'a> {
         if self.options.keep_empty {
             self.open_empty_tables()?;
         }
-        for state in self.formats.values_mut() {
-            state.submit_all(&self.schedule)?;
-            for packet in &mut state.packets {
-                for pending in packet.batches.values_mut() {
-                    pending.append_texts(&packet.plans, &self.schedule)?;
-                }
+        for packet in self
+            .formats
+            .values_mut()
+            .flat_map(|state| &mut state.packets)
+        {
+            for pending in packet.batches.values_mut() {
+                pending.submit(&packet.plans, &self.schedule)?;
+                pending.append_texts(&packet.plans, &self.schedule)?;
             }
         }
         self.schedule.finish()?;
@@ -378,6 +380,7 @@ impl<'a> Converter<'a> {
             time: datagram.time,
             bytes: payload,
             size: definition.size,
+            layout: None,
             length: (!definition.shorter.is_empty()).then_some(length),
             games: (!layout.games.is_empty()).then_some(games),
             mapped,
@@ -491,7 +494,7 @@ impl<'a> Converter<'a> {
                 PacketState {
                     records_per_batch: records_per_batch(
                         packet,
-                        &plans,
+                        plans.iter().map(|plan| plan.table()),
                         self.sinks.rows_per_batch(),
                     ),
                     plans,
@@ -530,26 +533,15 @@ impl<'a> Converter<'a> {
     }
 
     fn detach(&mut self) {
-        for (number, state) in &mut self.formats {
-            let layout = &self.options.formats.layouts()[*number];
-            for (packet, definition) in state.packets.iter_mut().zip(&layout.packets) {
-                for pending in packet.batches.values_mut() {
-                    pending.records.detach(definition.size);
-                }
-            }
-        }
-    }
-}
-
-impl FormatState {
-    /// Has all records that still wait decoded.
-    fn submit_all(&mut self, schedule: &Schedule) -> anyhow::Result<()> {
-        for packet in &mut self.packets {
+        for packet in self
+            .formats
+            .values_mut()
+            .flat_map(|state| &mut state.packets)
+        {
             for pending in packet.batches.values_mut() {
-                pending.submit(&packet.plans, schedule)?;
+                pending.records.detach();
             }
         }
-        Ok(())
     }
 }
 
@@ -607,8 +599,11 @@ fn folder_levels(
 
 /// Depends on nothing but the layout and the kind of output, so that batches,
 /// and with them the output, are the same whatever the number of threads.
-fn records_per_batch(packet: &Packet, plans: &[Arc<TablePlan>], most_rows: usize) -> usize {
-    let tables = plans.iter().map(|plan| plan.table());
+fn records_per_batch<'a>(
+    packet: &Packet,
+    tables: impl Iterator<Item = &'a Table> + Clone,
+    most_rows: usize,
+) -> usize {
     let rows = tables
         .clone()
         .map(Table::rows_per_record)

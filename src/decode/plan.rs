@@ -318,7 +318,12 @@ impl TablePlan {
     }
 
     pub fn table(&self) -> &Table {
-        &self.layout.tables[self.table]
+        self.table_of(&self.layout)
+    }
+
+    /// The same table in another layout that has the same tables.
+    pub(super) fn table_of<'a>(&self, layout: &'a Layout) -> &'a Table {
+        &layout.tables[self.table]
     }
 
     /// Whether the column at `position` of the schema says whose row it is.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use memmap2::Mmap;
 
-use crate::layout::Games;
+use crate::layout::{Games, Layout};
 
 /// Records in capture order, in one piece for each stretch of bytes.
 #[derive(Default)]
@@ -17,6 +17,10 @@ pub(super) struct Records {
 /// Records whose bytes lie in one place.
 pub(super) struct Segment {
     bytes: SegmentBytes,
+    /// Bytes a record.
+    size: usize,
+    /// Where the values lie, if not where the table's own plan says.
+    pub(super) layout: Option<Arc<Layout>>,
     /// Start of each record in the bytes.
     pub(super) offsets: Vec<usize>,
     /// Nanoseconds since 1970 UTC.
@@ -45,6 +49,8 @@ pub(super) struct Record<'a> {
     pub bytes: &'a [u8],
     /// How many bytes the layout has.
     pub size: usize,
+    /// The layout, if it is another than that of the table's own plan.
+    pub layout: Option<&'a Arc<Layout>>,
     /// Where the bytes lie in the map of the capture, if they do.
     pub mapped: Option<(&'a Arc<Mmap>, usize)>,
     pub active: Option<u128>,
@@ -60,6 +66,7 @@ impl Records {
         let mapped = record.mapped.filter(|_| record.bytes.len() == record.size);
         let fits = self.segments.last().is_some_and(|segment| {
             segment.capture == record.capture
+                && segment.size == record.size
                 && matches!(
                     (&segment.bytes, mapped),
                     (SegmentBytes::Mapped(_), Some(_)) | (SegmentBytes::Owned(_), None)
@@ -71,6 +78,8 @@ impl Records {
                     Some((map, _)) => SegmentBytes::Mapped(map.clone()),
                     None => SegmentBytes::Owned(Vec::new()),
                 },
+                size: record.size,
+                layout: record.layout.cloned(),
                 offsets: Vec::new(),
                 times: Vec::new(),
                 active: Vec::new(),
@@ -99,15 +108,15 @@ impl Records {
     }
 
     /// Copies what lies in a memory map, so that the map can be closed.
-    pub(super) fn detach(&mut self, record_length: usize) {
+    pub(super) fn detach(&mut self) {
         for segment in &mut self.segments {
             let SegmentBytes::Mapped(map) = &segment.bytes else {
                 continue;
             };
-            let mut bytes = Vec::with_capacity(segment.offsets.len() * record_length);
+            let mut bytes = Vec::with_capacity(segment.offsets.len() * segment.size);
             for offset in &mut segment.offsets {
                 let copied = bytes.len();
-                bytes.extend_from_slice(&map[*offset..*offset + record_length]);
+                bytes.extend_from_slice(&map[*offset..*offset + segment.size]);
                 *offset = copied;
             }
             segment.bytes = SegmentBytes::Owned(bytes);
@@ -118,8 +127,19 @@ impl Records {
         self.count
     }
 
-    pub(super) fn segments(&self) -> &[Segment] {
-        &self.segments
+    /// How many stretches there are that have a layout of their own.
+    pub(super) fn layouts(&self) -> usize {
+        let segments = self.segments.iter();
+        segments.filter(|segment| segment.layout.is_some()).count()
+    }
+
+    /// Stretches of records of one layout.
+    pub(super) fn by_layout(&self) -> impl Iterator<Item = &[Segment]> {
+        self.segments
+            .chunk_by(|one, next| match (&one.layout, &next.layout) {
+                (Some(one), Some(next)) => Arc::ptr_eq(one, next),
+                (one, next) => one.is_none() && next.is_none(),
+            })
     }
 }
 

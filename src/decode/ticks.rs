@@ -24,6 +24,8 @@ use crate::capture::TickFile;
 use crate::formats::iracing::{DOCUMENT, SESSION, SESSION_TABLES, Session, SessionRow, TICK};
 use crate::layout::{Layout, Scalar};
 
+/// Recordings that share a batch, at most.
+const LAYOUTS_PER_BATCH: usize = 16;
 /// Records between two reports of progress.
 const PROGRESS_RECORDS: usize = 1 << 12;
 
@@ -100,6 +102,7 @@ impl Converter<'_> {
                     time,
                     bytes: &map[offset..offset + length],
                     size: length,
+                    layout: Some(layout),
                     mapped: Some((map, offset)),
                     active: None,
                     games: None,
@@ -120,9 +123,14 @@ impl Converter<'_> {
                 }
             }
         }
-        // What follows has its values elsewhere.
+        // Small recordings share a batch, but each keeps its layout in memory.
         if let Some(state) = self.formats.get_mut(&number) {
-            state.submit_all(&self.schedule)?;
+            let packet = &mut state.packets[TICK];
+            for pending in packet.batches.values_mut() {
+                if pending.records.layouts() >= LAYOUTS_PER_BATCH {
+                    pending.submit(&packet.plans, &self.schedule)?;
+                }
+            }
         }
         report.note_odd_lines(session);
         self.finish_capture(report)
@@ -141,11 +149,8 @@ impl Converter<'_> {
         if let Some(state) = self.formats.get_mut(&number) {
             state.partition = partition;
             for (packet, definition) in state.packets.iter_mut().zip(&layout.packets) {
-                for plan in &mut packet.plans {
-                    *plan = Arc::new(plan.of_layout(layout));
-                }
-                packet.records_per_batch =
-                    records_per_batch(definition, &packet.plans, rows_per_batch);
+                let tables = packet.plans.iter().map(|plan| plan.table_of(layout));
+                packet.records_per_batch = records_per_batch(definition, tables, rows_per_batch);
             }
         }
         Ok(())

@@ -208,8 +208,10 @@ pub struct Survey {
     first: Option<(Vec<Variable>, usize)>,
 }
 
-/// More than dozens of cars have together.
-const MOST_COLUMNS: usize = 1 << 14;
+/// Several times what all cars of the simulator have together.
+const MOST_COLUMNS: usize = 1 << 12;
+/// Real session strings have a hundredth of it.
+const LONGEST_METADATA: usize = 1 << 20;
 /// Of a table of the session string.
 const MOST_SESSION_COLUMNS: usize = 300;
 
@@ -331,6 +333,7 @@ impl Survey {
             tables,
             enums: ENUMS.clone(),
             metadata: session
+                .filter(|session| session.text.len() <= LONGEST_METADATA)
                 .map(|session| ("session_string".into(), session.text.clone()))
                 .into_iter()
                 .collect(),

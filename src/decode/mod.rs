@@ -9,6 +9,7 @@ mod records;
 mod report;
 mod schedule;
 mod streams;
+mod texts;
 mod ticks;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -31,7 +32,7 @@ pub use ticks::Recording;
 use records::{Record, Records};
 use schedule::{Lane, Schedule};
 use streams::Streams;
-use ticks::TextRow;
+use texts::TextRow;
 
 /// A batch holds at most about this many bytes of records.
 const BATCH_BYTES: usize = 16 << 20;

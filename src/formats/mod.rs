@@ -199,12 +199,10 @@ impl Formats {
         Formats::of(Vec::new()).with_ticks(layout)
     }
 
-    /// Position of the format of recordings of ticks; of the last one if none
-    /// was added.
-    pub fn ticks(&self) -> usize {
+    /// Position of the format of recordings of ticks, if it was added.
+    pub fn ticks(&self) -> Option<usize> {
         let mut layouts = self.layouts.iter();
-        let position = layouts.rposition(|layout| layout.name == iracing::NAME);
-        position.unwrap_or(self.layouts.len().saturating_sub(1))
+        layouts.position(|layout| layout.name == iracing::NAME)
     }
 
     pub fn layouts(&self) -> &[Arc<Layout>] {

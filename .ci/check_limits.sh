@@ -48,7 +48,7 @@ echo "interrupt: $(cat "$scratch/stderr")"
 
 for run in "race.pcap parquet" "race.pcap ndjson" "stint.ibt parquet" "stint.ibt ndjson"; do
     read -r input format <<<"$run"
-    "$simtel" convert "$scratch/$input" -o "$scratch/$input.$format" -f "$format" -q &
+    "$simtel" convert "$scratch/$input" -o "$scratch/${input%.*}-$format" -f "$format" -q &
     pid=$!
     peak=0
     while memory=$(awk '/RssAnon/ {print $2}' "/proc/$pid/status" 2>/dev/null) && [ -n "$memory" ]; do

@@ -174,11 +174,14 @@ fn report_shrunken_maps() {
     extern "C" fn on_bus_error(_: libc::c_int) {
         const MESSAGE: &[u8] = b"error: an input file became shorter while it was being read\n";
         static SAID: AtomicBool = AtomicBool::new(false);
-        // Several threads may read the file at the same time.
-        if !SAID.swap(true, Ordering::Relaxed) {
-            // SAFETY: write is async-signal-safe and takes a valid buffer.
-            unsafe { libc::write(2, MESSAGE.as_ptr().cast(), MESSAGE.len()) };
+        // Several threads may read the file at the same time: the first one
+        // speaks and ends the program, the others must not be faster.
+        while SAID.swap(true, Ordering::Relaxed) {
+            // SAFETY: pause is async-signal-safe.
+            unsafe { libc::pause() };
         }
+        // SAFETY: write is async-signal-safe and takes a valid buffer.
+        unsafe { libc::write(2, MESSAGE.as_ptr().cast(), MESSAGE.len()) };
         // SAFETY: _exit is async-signal-safe.
         unsafe { libc::_exit(1) };
     }

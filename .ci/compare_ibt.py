@@ -46,6 +46,7 @@ def compare(simtel, path):
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([simtel, "convert", path, "-o", folder, "-q"], check=True)
         tables = {file.stem: parquet.read_table(file) for file in Path(folder).glob("iracing/*.parquet")}
+        metadata = parquet.read_metadata(Path(folder, "iracing/ticks.parquet")).metadata
         session = Path(folder, "iracing/session.yaml").read_text(encoding="utf-8")
     (buffers,) = struct.unpack_from("<i", path.read_bytes(), 32)
     values, drivers = live_values(path) if buffers > 1 else file_values(path)
@@ -81,6 +82,7 @@ def compare(simtel, path):
         ours = tables["drivers"].to_pylist()
         assert [str(driver["UserName"]) for driver in drivers] == [driver["UserName"] for driver in ours]
         assert [driver["CarIdx"] for driver in drivers] == [driver["CarIdx"] for driver in ours]
+    assert metadata[b"simtel.session_string"].decode() == session
     assert session.startswith("---") and session.endswith("...\n"), session[-20:]
     times = tables["ticks"].column("SessionTime").to_pylist()
     names = [driver["UserName"] for driver in tables["drivers"].to_pylist()]

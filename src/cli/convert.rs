@@ -211,12 +211,11 @@ impl Convert {
                     done += size;
                 }
                 Ok(Input::Ticks(ticks)) => {
-                    let session = Session::read(ticks.session());
                     let recording = Recording {
-                        layout: survey.layout(&ticks, &session),
+                        session: Session::read(ticks.session()),
+                        layout: survey.layout(&ticks),
                         left_out: survey.left_out(&ticks),
                         ticks: *ticks,
-                        session,
                     };
                     converter.add_ticks(name, &recording, &mut progress)?;
                     done += recording.ticks.size().unwrap_or(0);

@@ -495,6 +495,15 @@ fn recordings_of_different_cars_share_their_tables() {
     );
     assert_eq!(table(&place, "drivers").rows.len(), 6);
     assert!(place.path("out/iracing/session/b.yaml").exists());
+    // One recording is told by its tables, of several it could be either.
+    let says_session = |inputs: &[&str], folder: &str| {
+        place.succeed(&[&["convert"], inputs, &["-o", folder]].concat());
+        let file = &place.files(folder)["iracing/ticks.parquet"];
+        let key = b"simtel.session_string";
+        file.windows(key.len()).any(|bytes| bytes == key)
+    };
+    assert!(says_session(&["a.ibt"], "one"));
+    assert!(!says_session(&["a.ibt", "b.ibt"], "two"));
     let files = place.files("out");
     let schema: Value = serde_json::from_slice(&files["iracing/schema.json"]).expect("JSON");
     let columns = schema["tables"]["ticks"]["columns"]

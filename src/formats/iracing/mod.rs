@@ -204,8 +204,15 @@ pub struct Survey {
     session_keys: HashSet<(usize, String)>,
     /// How many columns the tables of ticks have.
     columns: usize,
-    /// Variables and record length of the first recording.
-    first: Option<(Vec<Variable>, usize)>,
+    first: Option<First>,
+}
+
+/// What the tables are planned by.
+struct First {
+    variables: Vec<Variable>,
+    record_length: usize,
+    /// The session string, if it is not too long to stand in each table.
+    session: Option<String>,
 }
 
 /// Several times what all cars of the simulator have together.
@@ -264,14 +271,24 @@ impl Survey {
                 });
             }
         }
-        self.first
-            .get_or_insert_with(|| (ticks.variables().to_vec(), ticks.record_length()));
+        self.first.get_or_insert_with(|| First {
+            variables: ticks.variables().to_vec(),
+            record_length: ticks.record_length(),
+            session: (session.text.len() <= LONGEST_METADATA).then(|| session.text.clone()),
+        });
     }
 
-    /// The layout of the first recording, if there is any.
+    /// The layout of the first recording, if there is any; what its tables say
+    /// of themselves, all tables say.
     pub fn first_layout(&self) -> Option<Arc<Layout>> {
-        let (variables, length) = self.first.as_ref()?;
-        Some(self.make_layout(variables, *length, None))
+        let first = self.first.as_ref()?;
+        // Of several session strings, a table could not say whose it has.
+        let session = first.session.as_ref().filter(|_| self.recordings == 1);
+        let metadata = session.map(|text| ("session_string".into(), text.clone()));
+        Some(Arc::new(Layout {
+            metadata: metadata.into_iter().collect(),
+            ..self.make_layout(&first.variables, first.record_length)
+        }))
     }
 
     /// How many variables of a recording have no column, because there are too
@@ -290,18 +307,11 @@ impl Survey {
     }
 
     /// The layout of a recording that was added.
-    pub fn layout(&self, ticks: &TickFile, session: &Session) -> Arc<Layout> {
-        // Of several, a table could not say whose it is.
-        let session = (self.recordings == 1).then_some(session);
-        self.make_layout(ticks.variables(), ticks.record_length(), session)
+    pub fn layout(&self, ticks: &TickFile) -> Arc<Layout> {
+        Arc::new(self.make_layout(ticks.variables(), ticks.record_length()))
     }
 
-    fn make_layout(
-        &self,
-        variables: &[Variable],
-        record_length: usize,
-        session: Option<&Session>,
-    ) -> Arc<Layout> {
+    fn make_layout(&self, variables: &[Variable], record_length: usize) -> Layout {
         let variables = Variables::of(variables);
         let mut tables = self.tick_tables(&variables);
         let of_ticks = 0..tables.len();
@@ -323,7 +333,7 @@ impl Survey {
             tables: tables.collect(),
         };
         let of_session = of_ticks.end..tables.len();
-        Arc::new(Layout {
+        Layout {
             title: "iRacing".into(),
             packets: vec![
                 packet("Tick", record_length, of_ticks),
@@ -332,13 +342,8 @@ impl Survey {
             active: variables.active_rule(),
             tables,
             enums: ENUMS.clone(),
-            metadata: session
-                .filter(|session| session.text.len() <= LONGEST_METADATA)
-                .map(|session| ("session_string".into(), session.text.clone()))
-                .into_iter()
-                .collect(),
             ..Layout::named(NAME)
-        })
+        }
     }
 
     /// The tables of ticks as one recording fills them.

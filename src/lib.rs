@@ -17,3 +17,4 @@ pub mod formats;
 pub mod layout;
 mod lock;
 pub mod sink;
+mod text;

@@ -11,10 +11,10 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use encoding_rs::WINDOWS_1252;
 use memmap2::Mmap;
 
 use super::{CaptureError, Damage};
+use crate::text::{until_nul, utf8_or_latin};
 
 const HEADER_LENGTH: usize = 112;
 const SUB_HEADER: Range<usize> = HEADER_LENGTH..HEADER_LENGTH + 32;
@@ -194,8 +194,7 @@ impl TickFile {
         };
         if is_live {
             // The rest of the room that it has is not part of it.
-            let used = bytes[session.clone()].iter().position(|byte| *byte == 0);
-            session.end = session.start + used.unwrap_or(session.len());
+            session.end = session.start + until_nul(&bytes[session.clone()]).len();
         }
         let date = read_i64(bytes, field::SESSION_START_DATE);
         Ok(TickFile {
@@ -232,11 +231,6 @@ impl TickFile {
     /// its end.
     pub fn session(&self) -> &[u8] {
         &self.map[self.session.clone()]
-    }
-
-    /// Where the session string begins in the file.
-    pub fn session_offset(&self) -> u64 {
-        self.session.start as u64
     }
 
     /// Whether this is a copy of a running simulator's memory, which holds one
@@ -354,7 +348,7 @@ fn session_string(bytes: &[u8], damage: &mut Damage) -> Range<usize> {
 }
 
 /// Whether the sub-header that only files have is there: a date of this
-/// century, and times that go forward.
+/// century, and times within reason.
 fn has_sub_header(bytes: &[u8]) -> bool {
     const THIS_CENTURY: Range<i64> = 946_684_800..4_102_444_800;
     let time = |offset| f64::from_le_bytes(array(bytes, offset));
@@ -560,15 +554,7 @@ fn newest_record(bytes: &[u8], buffers: i32, length: usize, damage: &mut Damage)
 
 /// A text of a fixed field, up to its NUL or to the end of the field.
 fn text(field: &[u8]) -> String {
-    let end = field.iter().position(|byte| *byte == 0);
-    let bytes = &field[..end.unwrap_or(field.len())];
-    match std::str::from_utf8(bytes) {
-        Ok(text) => text.into(),
-        Err(_) => WINDOWS_1252
-            .decode_without_bom_handling(bytes)
-            .0
-            .into_owned(),
-    }
+    utf8_or_latin(until_nul(field)).into_owned()
 }
 
 /// The bytes at `offset`, which must be there; zeros if they are not.

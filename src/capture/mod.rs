@@ -199,28 +199,24 @@ impl Input {
             source,
         };
         let count = Arc::new(AtomicU64::new(0));
-        let mut reader: Box<dyn Read + Send> = Box::new(CountingReader {
+        let mut reader: Reader = Box::new(CountingReader {
             inner: reader,
             count: count.clone(),
         });
         // A compressed capture inside a compressed file is no capture.
         for may_unpack in [true, false] {
-            let mut start = vec![0; SNIFF_LENGTH];
-            let length = match read_start(&mut reader, &mut start) {
+            let (kind, mut whole) = match peek(reader) {
                 Err(error) if is_cut_stream(&error) => {
                     return Err(CaptureError::NotACapture {
                         name: name.into(),
                         looks: CUT_FROM_THE_START,
                     });
                 }
-                length => length.map_err(io_error)?,
+                peeked => peeked.map_err(io_error)?,
             };
-            start.truncate(length);
-            let kind = sniff(&start);
-            let mut whole = io::Cursor::new(start).chain(reader);
             reader = match kind {
                 Kind::Pcap | Kind::PcapNg => {
-                    let window = Window::stream(Box::new(whole));
+                    let window = Window::stream(whole);
                     return Capture::from_window(name.into(), window, size, Some(count));
                 }
                 // Their parts may lie in any order.
@@ -229,11 +225,8 @@ impl Input {
                     let map = source::map_stream(&mut whole, &mut damage).map_err(io_error)?;
                     return Input::from_map(name.into(), map, size, damage);
                 }
-                Kind::Gzip if may_unpack => {
-                    Box::new(flate2::read::MultiGzDecoder::new(BufReader::new(whole)))
-                }
-                Kind::Zstandard if may_unpack => {
-                    Box::new(zstd::stream::read::Decoder::new(whole).map_err(io_error)?)
+                Kind::Gzip | Kind::Zstandard if may_unpack => {
+                    unpack(kind, whole).map_err(io_error)?
                 }
                 Kind::Gzip | Kind::Zstandard => {
                     return Err(CaptureError::NotACapture {
@@ -265,25 +258,14 @@ impl Input {
     /// Whether the file at `path` holds ticks, by its first bytes, unpacked if
     /// need be. `false` if that cannot be said.
     pub fn has_ticks(path: &Path) -> bool {
-        let start = |mut reader: Box<dyn Read>| {
-            let mut start = vec![0; SNIFF_LENGTH];
-            let length = read_start(&mut reader, &mut start).ok()?;
-            start.truncate(length);
-            Some(start)
-        };
-        let open = || Some(BufReader::new(File::open(path).ok()?));
         let kind = || {
-            let kind = sniff(&start(Box::new(open()?))?);
-            let unpacked: Box<dyn Read> = match kind {
-                Kind::Gzip => Box::new(flate2::read::MultiGzDecoder::new(open()?)),
-                Kind::Zstandard => {
-                    Box::new(zstd::stream::read::Decoder::with_buffer(open()?).ok()?)
-                }
-                _ => return Some(kind),
-            };
-            Some(sniff(&start(unpacked)?))
+            let (kind, whole) = peek(Box::new(File::open(path)?))?;
+            let (kind, _) = peek(unpack(kind, whole)?)?;
+            io::Result::Ok(kind)
         };
-        source::is_regular(path).is_ok_and(|regular| regular) && kind() == Some(Kind::Ticks)
+        // A pipe would lose what was peeked at.
+        let regular = source::is_regular(path);
+        regular.is_ok_and(|regular| regular) && kind().is_ok_and(|kind| kind == Kind::Ticks)
     }
 
     fn into_capture(self) -> Result<Capture, CaptureError> {
@@ -494,6 +476,26 @@ struct Found {
     destination: SocketAddr,
     /// In the window; `None` if it was put together from fragments.
     payload: Option<Range<usize>>,
+}
+
+type Reader = Box<dyn Read + Send>;
+
+/// What a reader holds, by its first bytes, and the reader from its start.
+fn peek(mut reader: Reader) -> io::Result<(Kind, Reader)> {
+    let mut start = vec![0; SNIFF_LENGTH];
+    let length = read_start(&mut reader, &mut start)?;
+    start.truncate(length);
+    let kind = sniff(&start);
+    Ok((kind, Box::new(io::Cursor::new(start).chain(reader))))
+}
+
+/// What a reader holds, unpacked if it is compressed.
+fn unpack(kind: Kind, reader: Reader) -> io::Result<Reader> {
+    Ok(match kind {
+        Kind::Gzip => Box::new(flate2::read::MultiGzDecoder::new(BufReader::new(reader))),
+        Kind::Zstandard => Box::new(zstd::stream::read::Decoder::new(reader)?),
+        _ => reader,
+    })
 }
 
 /// Fills `buffer` as far as the reader goes.

@@ -289,11 +289,7 @@ impl Convert {
                 ..Selection::default()
             };
             let mut layouts = formats.layouts().iter();
-            let known = layouts.any(|layout| {
-                let mut tables = layout.tables.iter();
-                tables.any(|table| one.takes_table(layout, table)) || has_document(&one, layout)
-            });
-            if !known {
+            if !layouts.any(|layout| takes_anything(&one, layout)) {
                 let tables = formats.layouts().iter().flat_map(|layout| &layout.tables);
                 let names = tables.map(|table| table.name.as_str());
                 return Err(UsageError(values::unknown("table", pattern.as_str(), names)).into());
@@ -309,12 +305,7 @@ impl Convert {
             }
         }
         let mut layouts = formats.layouts().iter();
-        let any = layouts.any(|layout| {
-            let mut tables = layout.tables.iter();
-            tables.any(|table| selection.takes_table(layout, table))
-                || has_document(&selection, layout)
-        });
-        if !any {
+        if !layouts.any(|layout| takes_anything(&selection, layout)) {
             let message = "no table has a column that --columns leaves over; keys such as car_index \
                            are in every table and need not be named";
             return Err(UsageError(message.into()).into());
@@ -482,9 +473,12 @@ fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-/// Whether the text beside the tables is wanted, if the format has one.
-fn has_document(selection: &Selection, layout: &Layout) -> bool {
-    layout.name == iracing::NAME && selection.takes_name(layout, iracing::DOCUMENT)
+/// Whether anything of a format is wanted: a table, or the text beside them.
+fn takes_anything(selection: &Selection, layout: &Layout) -> bool {
+    let mut tables = layout.tables.iter();
+    let has_document = layout.name == iracing::NAME;
+    tables.any(|table| selection.takes_table(layout, table))
+        || has_document && selection.takes_name(layout, iracing::DOCUMENT)
 }
 
 /// A file or stream holds one table; which one must be clear beforehand if no

@@ -75,8 +75,8 @@ pub(super) fn survey(paths: &[PathBuf]) -> (Vec<Source>, Survey) {
     let mut survey = Survey::default();
     let mut look = |path: &PathBuf| {
         let is_stream = path.as_os_str() == "-" || !path.is_file();
-        let has_ticks = !is_stream && Input::has_ticks(path);
         let keeps = is_stream || paths.len() == 1;
+        let has_ticks = !keeps && Input::has_ticks(path);
         if !has_ticks && !keeps {
             return Source::Waiting { has_ticks };
         }

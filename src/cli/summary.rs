@@ -111,7 +111,7 @@ impl Summary<'_> {
         }
         for capture in &report.captures {
             for stream in &capture.streams {
-                let titles: Vec<&str> = stream.games().map(|(_, title)| title.as_str()).collect();
+                let titles: Vec<&str> = stream.games().map(|game| game.title.as_str()).collect();
                 if let (false, Some(sender)) = (titles.is_empty(), stream.sender) {
                     messages.detail(format_args!(
                         "{}: {} from {sender}: {}",
@@ -280,7 +280,7 @@ fn capture_json(capture: &CaptureReport) -> Value {
                 "format": stream.format,
                 "sender": stream.sender.map(|sender| sender.to_string()),
                 "datagrams": stream.datagrams,
-                "games": stream.games().map(|(id, _)| id).collect::<Vec<_>>(),
+                "games": stream.games().map(|game| &game.id).collect::<Vec<_>>(),
                 "checked": checked,
                 "contradictions": contradictions,
                 "doubtful": stream.is_doubtful(),

@@ -2,6 +2,7 @@
 //! bytes, column by column, a cache's worth of records at a time. One engine
 //! for all formats; which bytes make a column is the layout's business.
 
+use std::cell::LazyCell;
 use std::sync::Arc;
 
 use arrow::array::{
@@ -15,11 +16,11 @@ use arrow::datatypes::{
     Int64Type, TimestampNanosecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow::error::ArrowError;
-use encoding_rs::WINDOWS_1252;
 
 use super::plan::{CarFilter, Cars, Names, Output, TablePlan};
 use super::records::{Records, Segment};
 use crate::layout::{Column, Games, Place, Scalar, Source, Strided, Table};
+use crate::text::{until_nul, utf8_or_latin};
 
 /// Records are gathered in tiles of about this many bytes, so that all columns
 /// read them from the cache.
@@ -96,22 +97,19 @@ fn gather_segments(plan: &TablePlan, segments: &[Segment]) -> Result<Gathered, A
         }
     }
 
+    // Few tables have names that depend on it.
+    let games = LazyCell::new(|| row_games(&segments, &grid, rows));
     let mut replaced_texts = 0;
     let mut arrays: Vec<ArrayRef> = Vec::with_capacity(plan.outputs.len());
     let mut builders = builders.into_iter().peekable();
     for output in &plan.outputs {
         let array = match output {
             Output::Capture => {
-                let mut keys = Vec::with_capacity(rows);
-                for (segment, selection) in &segments {
-                    let capture = i32::try_from(segment.capture).unwrap_or(i32::MAX);
-                    let more = selection.rows(segment.offsets.len(), &grid);
-                    keys.resize(keys.len() + more, capture);
-                }
-                let keys = Int32Array::from(keys);
-                let names = plan.captures.clone();
-                let names = names.unwrap_or_else(|| Arc::new(StringArray::new_null(0)));
-                Arc::new(DictionaryArray::<Int32Type>::try_new(keys, names)?)
+                let captures = segments.iter().flat_map(|(segment, selection)| {
+                    let rows = selection.rows(segment.offsets.len(), &grid);
+                    std::iter::repeat_n(segment.capture, rows)
+                });
+                plan.capture_column(captures)?
             }
             Output::Column(position) => {
                 let wanted = plan.schema.field(arrays.len()).data_type();
@@ -128,10 +126,7 @@ fn gather_segments(plan: &TablePlan, segments: &[Segment]) -> Result<Gathered, A
                     None => new_null_array(wanted, rows),
                 }
             }
-            Output::Label { of, names } => {
-                let games = || row_games(&segments, &grid, rows);
-                label(&arrays[*of], names, &games)?
-            }
+            Output::Label { of, names } => label(&arrays[*of], names, &|| &games)?,
         };
         arrays.push(array);
     }
@@ -647,17 +642,13 @@ impl Values {
             unreachable!("numbers are gathered as numbers");
         };
         let bytes = &record[offset..offset + *length];
-        let end = bytes.iter().position(|byte| *byte == 0);
-        let text = &bytes[..end.unwrap_or(*length)];
+        let text = until_nul(bytes);
         match kind {
             TextKind::Hexadecimal => {
                 let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
                 builder.append_value(digits);
             }
-            TextKind::Latin => match std::str::from_utf8(text) {
-                Ok(text) => builder.append_value(text),
-                Err(_) => builder.append_value(WINDOWS_1252.decode_without_bom_handling(text).0),
-            },
+            TextKind::Latin => builder.append_value(utf8_or_latin(text)),
             TextKind::Utf8 => {
                 let text = String::from_utf8_lossy(text);
                 *replaced += u64::from(matches!(text, std::borrow::Cow::Owned(_)));
@@ -674,10 +665,10 @@ impl Values {
 }
 
 /// The names of the values in `of`; null where a value has none.
-fn label(
+fn label<'a>(
     of: &ArrayRef,
     names: &Names,
-    games: &dyn Fn() -> Vec<Games>,
+    games: &dyn Fn() -> &'a [Games],
 ) -> Result<ArrayRef, ArrowError> {
     let dictionary = |keys: Int32Array, names: &ArrayRef| -> Result<ArrayRef, ArrowError> {
         let array = DictionaryArray::<Int32Type>::try_new(keys, names.clone())?;
@@ -695,7 +686,7 @@ fn label(
             dictionary(keys.collect(), names)
         }
         Names::ByGame { variants, names } => {
-            let values = integers(of).zip(games());
+            let values = integers(of).zip(games().iter().copied());
             let keys = values.map(|(value, games)| variants.name(value?, games));
             dictionary(keys.collect(), names)
         }

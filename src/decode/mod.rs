@@ -376,7 +376,7 @@ impl<'a> Converter<'a> {
             report.not_driving += 1;
             return Ok(());
         }
-        report.decoded(&layout, packet, length);
+        report.decoded(&layout, packet, 1, length as u64);
         let record = Record {
             time: datagram.time,
             bytes: payload,
@@ -403,13 +403,8 @@ impl<'a> Converter<'a> {
         mut record: Record<'_>,
         capture: &str,
     ) -> anyhow::Result<()> {
-        self.note_active_cars(number, layout, packet, record.bytes);
         if self.options.selection.cars == Cars::Active {
-            let session = layout
-                .session
-                .map_or(0, |session| bits(session, record.bytes));
-            let known = self.active.get(&(number, session));
-            record.active = Some(known.copied().unwrap_or(u128::MAX));
+            record.active = Some(self.active_cars(number, layout, packet, record.bytes));
         }
         let Some(state) = self.formats.get_mut(&number) else {
             unreachable!("the format was begun");
@@ -450,24 +445,27 @@ impl<'a> Converter<'a> {
         Ok(())
     }
 
-    /// Learns from the packet that tells it which cars take part.
-    fn note_active_cars(&mut self, number: usize, layout: &Layout, packet: usize, payload: &[u8]) {
-        let Some(rule) = layout
-            .active
-            .as_ref()
-            .filter(|rule| self.options.selection.cars == Cars::Active && rule.packet == packet)
-        else {
-            return;
-        };
-        let mut mask = 0;
-        for car in 0..rule.length.min(128) {
-            let place = rule.field.place(&[car]);
-            if place.read(payload).is_some_and(|value| value >= rule.from) {
-                mask |= 1_u128 << car;
+    /// The cars that take part, as far as the packets that tell it have said;
+    /// before the first of a session has, all.
+    fn active_cars(
+        &mut self,
+        number: usize,
+        layout: &Layout,
+        packet: usize,
+        payload: &[u8],
+    ) -> u128 {
+        let session = layout.session.map_or(0, |session| bits(session, payload));
+        if let Some(rule) = layout.active.as_ref().filter(|rule| rule.packet == packet) {
+            let known = self.active.entry((number, session)).or_default();
+            for car in 0..rule.length.min(128) {
+                let place = rule.field.place(&[car]);
+                if place.read(payload).is_some_and(|value| value >= rule.from) {
+                    *known |= 1_u128 << car;
+                }
             }
         }
-        let session = layout.session.map_or(0, |session| bits(session, payload));
-        *self.active.entry((number, session)).or_default() |= mask;
+        let known = self.active.get(&(number, session));
+        known.copied().unwrap_or(u128::MAX)
     }
 
     fn begin_format(&mut self, number: usize, layout: &Arc<Layout>) -> anyhow::Result<()> {
@@ -605,21 +603,12 @@ fn records_per_batch<'a>(
     tables: impl Iterator<Item = &'a Table> + Clone,
     most_rows: usize,
 ) -> usize {
-    let rows = tables
-        .clone()
-        .map(Table::rows_per_record)
-        .max()
-        .unwrap_or(1);
-    let decoded = tables.map(|table| {
-        let widths = table
-            .columns
-            .iter()
-            .map(|column| column.scalar.size().max(8));
-        table.rows_per_record() * widths.sum::<usize>()
-    });
-    (BATCH_BYTES / packet.size.max(1))
-        .min(most_rows / rows.max(1))
-        .min(DECODED_BYTES / decoded.max().unwrap_or(1).max(1))
+    let rows = tables.clone().map(Table::rows_per_record).max();
+    let decoded = tables.map(Table::bytes_per_record).max();
+    let fit = |room: usize, each: Option<usize>| room / each.unwrap_or(1).max(1);
+    fit(BATCH_BYTES, Some(packet.size))
+        .min(fit(most_rows, rows))
+        .min(fit(DECODED_BYTES, decoded))
         .max(1)
 }
 

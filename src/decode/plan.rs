@@ -4,8 +4,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, StringArray};
-use arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimeUnit};
+use arrow::array::{ArrayRef, DictionaryArray, Int32Array, StringArray};
+use arrow::datatypes::{DataType, Field, Int32Type, Schema, SchemaRef, TimeUnit};
+use arrow::error::ArrowError;
 use glob::Pattern;
 
 use crate::layout::{Column, EnumKind, Games, Layout, Place, Role, Scalar, Source, Table};
@@ -315,6 +316,19 @@ impl TablePlan {
             car: car_filter(layout, definition),
             captures: self.captures.clone(),
         }
+    }
+
+    /// The column that says which input each row comes from, by their numbers.
+    pub(super) fn capture_column(
+        &self,
+        captures: impl Iterator<Item = usize>,
+    ) -> Result<ArrayRef, ArrowError> {
+        let keys = captures.map(|capture| i32::try_from(capture).unwrap_or(i32::MAX));
+        let keys = Int32Array::from_iter_values(keys);
+        let names = self.captures.clone();
+        let names = names.unwrap_or_else(|| Arc::new(StringArray::new_null(0)));
+        let column = DictionaryArray::<Int32Type>::try_new(keys, names)?;
+        Ok(Arc::new(column))
     }
 
     pub fn table(&self) -> &Table {

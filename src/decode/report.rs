@@ -149,12 +149,12 @@ impl CaptureReport {
         self.span = Some((first.min(time), last.max(time)));
     }
 
-    pub(super) fn decoded(&mut self, layout: &Layout, packet: usize, length: usize) {
+    pub(super) fn decoded(&mut self, layout: &Layout, packet: usize, records: u64, bytes: u64) {
         let packet = &layout.packets[packet];
         let key = (layout.name.clone(), packet.name.clone());
         let report = self.packets.entry(key).or_default();
-        report.datagrams += 1;
-        report.bytes += length as u64;
+        report.datagrams += records;
+        report.bytes += bytes;
     }
 
     pub(super) fn refuse_length(

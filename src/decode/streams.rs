@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use crate::layout::{Games, Layout};
+use crate::layout::{Game, Games, Layout};
 
 /// More senders than a capture of a real network has; those beyond it are not
 /// told apart.
@@ -27,8 +27,8 @@ pub struct Stream {
     pub datagrams: u64,
     /// The games that can have sent what was seen last.
     games: Games,
-    /// Short names and titles of the format's games.
-    known_games: Vec<(String, String)>,
+    /// All games of the format.
+    known_games: Vec<Game>,
     /// Datagrams that could have contradicted the layout, and those that did.
     checked: u64,
     contradictions: u64,
@@ -101,23 +101,20 @@ impl Streams {
 
 impl Stream {
     fn new(layout: &Layout, sender: Option<IpAddr>, games: Games) -> Stream {
-        let known_games = layout.games.iter();
         Stream {
             format: layout.name.clone(),
             sender,
             datagrams: 0,
             games,
-            known_games: known_games
-                .map(|game| (game.id.clone(), game.title.clone()))
-                .collect(),
+            known_games: layout.games.clone(),
             checked: 0,
             contradictions: 0,
             first_contradiction: None,
         }
     }
 
-    /// Short name and title of each game that can have sent the last datagram.
-    pub fn games(&self) -> impl Iterator<Item = &(String, String)> {
+    /// The games that can have sent the last datagram.
+    pub fn games(&self) -> impl Iterator<Item = &Game> {
         let known = self.known_games.iter().enumerate();
         known.filter_map(|(position, game)| self.games.contains(position).then_some(game))
     }

@@ -5,10 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use arrow::array::{
-    ArrayRef, DictionaryArray, Float64Array, Int32Array, RecordBatch, RecordBatchOptions,
-    StringArray, new_null_array,
+    ArrayRef, Float64Array, Int32Array, RecordBatch, RecordBatchOptions, StringArray,
+    new_null_array,
 };
-use arrow::datatypes::Int32Type;
 use arrow::error::ArrowError;
 
 use super::Pending;
@@ -16,7 +15,7 @@ use super::plan::{Output, TablePlan};
 use super::report::CaptureReport;
 use super::schedule::Schedule;
 use crate::formats::iracing::SessionRow;
-use crate::layout::Scalar;
+use crate::layout::{Column, Scalar};
 
 /// Rows of a table of the session string that are written at a time.
 pub(super) const TEXT_ROWS_PER_BATCH: usize = 1 << 12;
@@ -82,39 +81,30 @@ impl Pending {
     }
 }
 
+/// The values of one column.
+fn column(column: &Column, rows: &[TextRow]) -> ArrayRef {
+    let texts = rows.iter().map(|row| row.values.get(&column.name));
+    match column.output() {
+        Scalar::I32 => {
+            let numbers = texts.map(|text| text?.parse().ok());
+            Arc::new(numbers.collect::<Int32Array>())
+        }
+        Scalar::F64 => {
+            let numbers = texts.map(|text| text?.parse().ok());
+            Arc::new(numbers.collect::<Float64Array>())
+        }
+        _ => Arc::new(texts.collect::<StringArray>()),
+    }
+}
+
 /// Rows of session strings as they go into their table.
 fn text_batch(plan: &TablePlan, rows: &[TextRow]) -> Result<RecordBatch, ArrowError> {
     let mut arrays: Vec<ArrayRef> = Vec::with_capacity(plan.outputs.len());
     for (field, output) in plan.schema.fields().iter().zip(&plan.outputs) {
-        let column = match output {
-            Output::Column(position) => Some(&plan.table().columns[*position]),
-            Output::Capture => {
-                let numbers = rows.iter().map(|row| i32::try_from(row.capture).ok());
-                let names = plan.captures.clone();
-                let names = names.unwrap_or_else(|| Arc::new(StringArray::new_null(0)));
-                let keys: Int32Array = numbers.collect();
-                arrays.push(Arc::new(DictionaryArray::<Int32Type>::try_new(
-                    keys, names,
-                )?));
-                continue;
-            }
-            Output::Label { .. } => None,
-        };
-        let Some(column) = column else {
-            arrays.push(new_null_array(field.data_type(), rows.len()));
-            continue;
-        };
-        let texts = rows.iter().map(|row| row.values.get(&column.name));
-        arrays.push(match column.output() {
-            Scalar::I32 => {
-                let numbers = texts.map(|text| text?.parse().ok());
-                Arc::new(numbers.collect::<Int32Array>())
-            }
-            Scalar::F64 => {
-                let numbers = texts.map(|text| text?.parse().ok());
-                Arc::new(numbers.collect::<Float64Array>())
-            }
-            _ => Arc::new(texts.collect::<StringArray>()),
+        arrays.push(match output {
+            Output::Capture => plan.capture_column(rows.iter().map(|row| row.capture))?,
+            Output::Column(position) => column(&plan.table().columns[*position], rows),
+            Output::Label { .. } => new_null_array(field.data_type(), rows.len()),
         });
     }
     let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));

@@ -89,11 +89,12 @@ impl Converter<'_> {
         let map = ticks.mapping();
         let length = ticks.record_length();
         let start = if ticks.count() > 0 { ticks.time(0) } else { 0 };
+        let mut taken = 0;
         for tick in 0..ticks.count() {
             let (time, offset) = (ticks.time(tick), ticks.offset(tick));
             if self.options.time.contains(time, start) {
                 report.see(time);
-                report.decoded(layout, TICK, length);
+                taken += 1;
                 let record = Record {
                     time,
                     bytes: &map[offset..offset + length],
@@ -118,6 +119,9 @@ impl Converter<'_> {
                     break;
                 }
             }
+        }
+        if taken > 0 {
+            report.decoded(layout, TICK, taken, taken * length as u64);
         }
         // Small recordings share a batch, but each keeps its layout in memory.
         if let Some(state) = self.formats.get_mut(&number) {

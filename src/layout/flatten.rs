@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use super::parse::{AxisKind, Definitions, Member, MemberKind};
-use super::words::{LayoutError, Location};
+use super::words::{LARGEST_PACKET, LayoutError, Location};
 use super::{Dimension, Leaf, Place, Role, Scalar, Strided, snake_case};
 
 // Far above any real format; they keep a hostile layout from claiming memory.
@@ -15,7 +15,13 @@ const MOST_MEMBERS: usize = 1 << 17;
 const MOST_FIELDS: usize = 1 << 14;
 /// Of all tables.
 pub(super) const MOST_COLUMNS: usize = 1 << 15;
-const LONGEST_RECORD: usize = 65_535;
+
+/// Takes so many of those that are left; `false` if there are fewer.
+pub(super) fn spend(left: &Cell<usize>, count: usize) -> bool {
+    let rest = left.get().checked_sub(count);
+    left.set(rest.unwrap_or(0));
+    rest.is_some()
+}
 
 /// What the names of a layout file stand for.
 pub(super) struct Names {
@@ -233,11 +239,10 @@ impl<'a> Flattener<'a> {
     }
 
     fn member(&mut self, member: &Member, scope: &Scope) -> Result<(), LayoutError> {
-        let take = |left: &Cell<usize>| left.replace(left.get().saturating_sub(1)) > 0;
-        if !take(&self.names.members_left) || scope.depth > 16 {
+        if !spend(&self.names.members_left, 1) || scope.depth > 16 {
             return Err(member.at.error("too many fields, or nested too deeply"));
         }
-        if self.offset > LONGEST_RECORD {
+        if self.offset > LARGEST_PACKET {
             return Err(member
                 .at
                 .error("it begins beyond the longest datagram that there can be"));
@@ -346,11 +351,9 @@ impl<'a> Flattener<'a> {
         };
         // A case of a union counts for each of its values, which have a path each.
         let names = scope.case.as_ref().map_or(1, |(_, codes)| codes.len());
-        let left = self.names.fields_left.get();
-        if left < names {
+        if !spend(&self.names.fields_left, names) {
             return Err(member.at.error(format!("more than {MOST_FIELDS} fields")));
         }
-        self.names.fields_left.set(left - names);
         let name = match &member.rename {
             Some(name) => name.clone(),
             None => snake_case(&member.name),

@@ -327,7 +327,17 @@ pub struct Table {
 impl Table {
     /// The most rows that one record can give.
     pub fn rows_per_record(&self) -> usize {
-        self.axes.iter().map(|axis| axis.length).product()
+        let lengths = self.axes.iter().map(|axis| axis.length);
+        lengths.fold(1, usize::saturating_mul)
+    }
+
+    /// About what they take in memory, decoded.
+    pub fn bytes_per_record(&self) -> usize {
+        let widths = self
+            .columns
+            .iter()
+            .map(|column| column.scalar.size().max(8));
+        self.rows_per_record().saturating_mul(widths.sum())
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::rc::Rc;
 
 use super::enums::{EnumDefinitions, Form};
-use super::words::{LayoutError, Location, count, file_name, integer};
+use super::words::{LARGEST_PACKET, LayoutError, Location, count, file_name, integer, words};
 use super::{Enum, EvidenceRule, Game, Games, Role, Scalar};
 
 #[derive(Debug)]
@@ -158,7 +158,6 @@ pub(super) struct Case {
     pub members: Vec<Member>,
 }
 
-const LARGEST_PACKET: usize = 65_535;
 const LARGEST_AXIS: usize = 4_096;
 const DEEPEST_INCLUDE: usize = 32;
 /// Far above any real format; files that include each other can grow fast.
@@ -166,8 +165,6 @@ const MOST_LINES: usize = 100_000;
 const MOST_BYTES: usize = 8 << 20;
 const LONGEST_LINE: usize = 4_000;
 const MOST_CASES: usize = 256;
-/// Of fields, suffixes and the like.
-const LONGEST_NAME: usize = 100;
 
 pub(super) fn parse(
     file: &str,
@@ -310,10 +307,7 @@ impl Parser<'_> {
         self.open = Open::Nothing;
         self.table = None;
         let line = without_comment(line);
-        let words: Vec<&str> = line.split_whitespace().collect();
-        if words.iter().any(|word| word.len() > LONGEST_NAME) {
-            return Err(at.error(format!("a name has more than {LONGEST_NAME} bytes")));
-        }
+        let words = words(at, line)?;
         let definitions = &mut self.definitions;
         match words[..] {
             ["format", name, ..] => {
@@ -445,10 +439,7 @@ impl Parser<'_> {
             Some((line, note)) => (line.trim_end(), note.trim()),
             None => (line, ""),
         };
-        let words: Vec<&str> = line.split_whitespace().collect();
-        if words.iter().any(|word| word.len() > LONGEST_NAME) {
-            return Err(at.error(format!("a name has more than {LONGEST_NAME} bytes")));
-        }
+        let words = words(at, line)?;
         match (words.as_slice(), &self.open) {
             (["union", name, size, "by", tag], Open::Packet) => {
                 let members = self.members(at)?;
@@ -500,7 +491,7 @@ impl Parser<'_> {
 
     fn evidence_rule(&mut self, at: &Location, line: &str) -> Result<(), LayoutError> {
         let line = line.split(" -- ").next().unwrap_or(line);
-        let words: Vec<&str> = line.split_whitespace().collect();
+        let words = words(at, line)?;
         let (value, range, games) = match words.as_slice() {
             [value, range, games @ ..] if !games.is_empty() => (value, range, games),
             _ => {

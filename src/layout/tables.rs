@@ -8,7 +8,7 @@
 use std::cell::Cell;
 use std::collections::HashSet;
 
-use super::flatten::{Flat, MOST_COLUMNS};
+use super::flatten::{Flat, MOST_COLUMNS, spend};
 use super::parse::{AxisDefinition, AxisKind, Definitions, MemberKind, PacketDefinition, Suffix};
 use super::words::{LayoutError, Location, wire_bytes};
 use super::{Column, Place, Role, RowAxis, Scalar, Source, Strided, Table, Tag, snake_case};
@@ -121,15 +121,6 @@ impl PacketTables<'_> {
             .iter()
             .map(|axis| self.row_axis(*axis, axes, own))
             .collect::<Result<Vec<_>, _>>()?;
-        let rows = row_axes
-            .iter()
-            .fold(1_usize, |rows, axis| rows.saturating_mul(axis.length));
-        if rows > MOST_ROWS_PER_RECORD {
-            return Err(self.packet.at.error(format!(
-                "one record of table {name} would give {rows} rows; the most is {MOST_ROWS_PER_RECORD}"
-            )));
-        }
-
         let mut columns = vec![Column {
             note: "time stamp of the datagram in the capture".into(),
             role: Role::Key,
@@ -161,29 +152,7 @@ impl PacketTables<'_> {
                 Some(_) => self.add_variant(field, &mut columns)?,
             }
         }
-        let left = self.columns_left.get().checked_sub(columns.len());
-        self.columns_left.set(left.ok_or_else(|| {
-            let message = format!("all tables together have more than {MOST_COLUMNS} columns");
-            self.packet.at.error(message)
-        })?);
-        let width = |column: &Column| column.scalar.size().max(8);
-        let bytes = rows.saturating_mul(columns.iter().map(width).sum());
-        if bytes > MOST_BYTES_PER_RECORD {
-            return Err(self.packet.at.error(format!(
-                "one record of table {name} would give {bytes} bytes of rows; the most is \
-                 {MOST_BYTES_PER_RECORD}"
-            )));
-        }
-        let mut seen = HashSet::new();
-        for column in &columns {
-            if !seen.insert(&column.name) {
-                return Err(self.packet.at.error(format!(
-                    "two columns of table {name} are named {}: rename one with `as NAME`",
-                    column.name
-                )));
-            }
-        }
-        Ok(Table {
+        let table = Table {
             name,
             packet: self.position,
             tag: match own.iter().any(|field| field.case.is_some()) {
@@ -192,7 +161,40 @@ impl PacketTables<'_> {
             },
             axes: row_axes,
             columns,
-        })
+        };
+        self.check(&table)?;
+        Ok(table)
+    }
+
+    /// Refuses a table that is too large, or whose columns cannot be told apart.
+    fn check(&self, table: &Table) -> Result<(), LayoutError> {
+        let Table { name, columns, .. } = table;
+        let rows = table.rows_per_record();
+        let bytes = table.bytes_per_record();
+        let complaint = if rows > MOST_ROWS_PER_RECORD {
+            format!(
+                "one record of table {name} would give {rows} rows; the most is \
+                 {MOST_ROWS_PER_RECORD}"
+            )
+        } else if !spend(self.columns_left, columns.len()) {
+            format!("all tables together have more than {MOST_COLUMNS} columns")
+        } else if bytes > MOST_BYTES_PER_RECORD {
+            format!(
+                "one record of table {name} would give {bytes} bytes of rows; the most is \
+                 {MOST_BYTES_PER_RECORD}"
+            )
+        } else {
+            let mut seen = HashSet::new();
+            let twice = columns.iter().find(|column| !seen.insert(&column.name));
+            match twice {
+                None => return Ok(()),
+                Some(column) => format!(
+                    "two columns of table {name} are named {}: rename one with `as NAME`",
+                    column.name
+                ),
+            }
+        };
+        Err(self.packet.at.error(complaint))
     }
 
     fn header_size(&self) -> usize {

@@ -57,6 +57,20 @@ pub(super) fn count(at: &Location, text: &str, largest: usize) -> Result<usize, 
     }
 }
 
+/// The most bytes that a datagram can have.
+pub(super) const LARGEST_PACKET: usize = 65_535;
+/// Of fields, suffixes and the like.
+const LONGEST_NAME: usize = 100;
+
+/// The words of a line.
+pub(super) fn words<'a>(at: &Location, line: &'a str) -> Result<Vec<&'a str>, LayoutError> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    match words.iter().all(|word| word.len() <= LONGEST_NAME) {
+        true => Ok(words),
+        false => Err(at.error(format!("a name has more than {LONGEST_NAME} bytes"))),
+    }
+}
+
 /// Names that no file can have on Windows, and the one that describes tables.
 const TAKEN_NAMES: [&str; 5] = ["con", "prn", "aux", "nul", "schema"];
 

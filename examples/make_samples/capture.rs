@@ -1,18 +1,18 @@
 //! Datagrams into a nanosecond pcap, as a recorder beside the game would write
 //! them.
 
-use std::borrow::Cow;
 use std::fs::File;
-use std::io::BufWriter;
+use std::io::Write;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
-use etherparse::PacketBuilder;
-use pcap_file::DataLink;
-use pcap_file::pcap::{PcapHeader, PcapPacket, PcapTsResolution, PcapWriter};
+use simtel::capture::{Arrival, CaptureFormat, Encoder};
 
 /// 2025-07-06 14:00:00 UTC, the start of a Grand Prix at Silverstone.
 const START: Duration = Duration::from_secs(1_751_810_400);
+/// Enough for one call to the system.
+const WORTH_WRITING: usize = 1 << 20;
 
 type Error = Box<dyn std::error::Error>;
 
@@ -30,47 +30,49 @@ impl Route {
 }
 
 pub struct CaptureWriter {
-    writer: PcapWriter<BufWriter<File>>,
+    encoder: Encoder,
+    file: File,
     written: u64,
 }
 
 impl CaptureWriter {
     pub fn create(path: &Path) -> Result<CaptureWriter, Error> {
-        let header = PcapHeader {
-            snaplen: 262_144,
-            datalink: DataLink::ETHERNET,
-            ts_resolution: PcapTsResolution::NanoSecond,
-            ..PcapHeader::default()
-        };
-        let file = BufWriter::with_capacity(1 << 20, File::create(path)?);
         Ok(CaptureWriter {
-            writer: PcapWriter::with_header(file, header)?,
+            encoder: Encoder::new(CaptureFormat::Pcap, &[], "")?,
+            file: File::create(path)?,
             written: 0,
         })
     }
 
     /// Adds a datagram `time` after the start.
     pub fn write_to(&mut self, route: &Route, time: Duration, payload: &[u8]) -> Result<(), Error> {
-        let builder = PacketBuilder::ethernet2([2, 0, 0, 0, 0, route.host], [2, 0, 0, 0, 0, 20])
-            .ipv4([192, 168, 1, route.host], [192, 168, 1, 20], 64)
-            .udp(54_321, route.port);
-        let mut frame = Vec::with_capacity(builder.size(payload.len()));
-        builder.write(&mut frame, payload)?;
-        self.written += frame.len() as u64 + 16;
-        let length = u32::try_from(frame.len())?;
-        let packet = PcapPacket::new(START + time, length, Cow::Owned(frame))?;
-        self.writer.write_packet(&packet)?;
+        self.encoder.datagram(&Arrival {
+            interface: 0,
+            time: i64::try_from((START + time).as_nanos())?,
+            source: SocketAddr::from(([192, 168, 1, route.host], 54_321)),
+            destination: SocketAddr::from(([192, 168, 1, 20], route.port)),
+            payload,
+            lost_before: 0,
+        })?;
+        if self.encoder.bytes().len() >= WORTH_WRITING {
+            self.flush()?;
+        }
         Ok(())
     }
 
     /// Bytes so far.
     pub fn written(&self) -> u64 {
-        self.written
+        self.written + self.encoder.bytes().len() as u64
     }
 
-    pub fn finish(self) -> Result<(), Error> {
-        use std::io::Write;
-        self.writer.into_inner().flush()?;
+    pub fn finish(mut self) -> Result<(), Error> {
+        self.flush()
+    }
+
+    fn flush(&mut self) -> Result<(), Error> {
+        self.file.write_all(self.encoder.bytes())?;
+        self.written = self.written();
+        self.encoder.bytes_mut().clear();
         Ok(())
     }
 }

@@ -1,13 +1,14 @@
 //! Files that hold records as they came, opened by their content, whatever
 //! their name. UDP datagrams come out of a capture in file order, each with its
-//! time stamp; ticks lie side by side in a file that describes them itself. No
-//! game is known here.
+//! time stamp; ticks lie side by side in a file that describes them itself. Datagrams
+//! become the bytes of a capture here, too. No game is known here.
 
 mod frame;
 mod ibt;
 mod pcap;
 mod sniff;
 mod source;
+mod write;
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -20,6 +21,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use memmap2::Mmap;
 
 pub use ibt::{TickFile, Variable, VariableType};
+pub use write::{Arrival, CaptureFormat, Encoder, InterfaceStatistics};
 
 use frame::{Frame, Framer};
 use pcap::{PcapNgWalker, PcapWalker, Walker};

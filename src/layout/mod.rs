@@ -137,6 +137,11 @@ pub struct Layout {
     pub session: Option<Place>,
     /// Where a record says whether the car is being driven.
     pub driving: Option<Place>,
+    /// A counter of the sender: it grows by about the same from one record of a
+    /// packet to the next, unless some were lost.
+    pub sequence: Option<Place>,
+    /// What says in a few words what is going on.
+    pub status: Vec<StatusField>,
     /// What holds in every record if the layout is right.
     pub checks: Vec<Check>,
     pub packets: Vec<Packet>,
@@ -189,6 +194,26 @@ impl Layout {
             && self.matches.iter().all(|mark| mark.holds(record))
     }
 
+    /// The name of a value in one of the enums, if it has one and it is the same
+    /// in all of these games.
+    pub fn name_of(&self, enumeration: usize, value: i64, games: Games) -> Option<&str> {
+        fn named(names: &[(i64, String)], value: i64) -> Option<&str> {
+            let (_, name) = names.iter().find(|(known, _)| *known == value)?;
+            Some(name)
+        }
+        match &self.enums.get(enumeration)?.kind {
+            EnumKind::Values(names) => named(names, value),
+            EnumKind::ByGame(variants) => {
+                let variants = variants.iter();
+                let possible = variants.filter(|(of, _)| !of.and(games).is_empty());
+                let mut names = possible.map(|(_, names)| named(names, value));
+                let first = names.next()?;
+                names.all(|name| name == first).then_some(first)?
+            }
+            EnumKind::Flags(_) | EnumKind::Codes(_) => None,
+        }
+    }
+
     /// The packet of this name as the game spells it.
     pub fn packet(&self, name: &str) -> Option<&Packet> {
         self.packets.iter().find(|packet| packet.name == name)
@@ -198,6 +223,16 @@ impl Layout {
     pub fn table(&self, name: &str) -> Option<&Table> {
         self.tables.iter().find(|table| table.name == name)
     }
+}
+
+/// A value that tells what is going on, such as the track.
+#[derive(Debug)]
+pub struct StatusField {
+    /// Position in [`Layout::packets`] of the packet that has it.
+    pub packet: usize,
+    pub place: Place,
+    /// Position in [`Layout::enums`].
+    pub enumeration: Option<usize>,
 }
 
 /// Bytes that mark the records of a format: one of these values at a place.

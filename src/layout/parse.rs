@@ -19,6 +19,8 @@ pub(super) struct Definitions {
     pub select: Option<(Location, String)>,
     pub session: Option<(Location, String)>,
     pub driving: Option<(Location, String)>,
+    pub sequence: Option<(Location, String)>,
+    pub status: Option<(Location, Vec<String>)>,
     pub checks: Vec<CheckDefinition>,
     pub evidence: Option<EvidenceDefinition>,
     /// Names for types, with what they stand for.
@@ -204,6 +206,8 @@ fn parse_lines(
             select: None,
             session: None,
             driving: None,
+            sequence: None,
+            status: None,
             checks: Vec::new(),
             evidence: None,
             types: Vec::new(),
@@ -345,14 +349,24 @@ impl Parser<'_> {
                 let values = values.iter().map(|value| value.to_string()).collect();
                 definitions.matches.push((at.clone(), field.into(), values));
             }
-            [kind @ ("select" | "session" | "driving"), field] => {
+            [
+                kind @ ("select" | "session" | "driving" | "sequence"),
+                field,
+            ] => {
                 let place = match kind {
                     "select" => &mut definitions.select,
                     "session" => &mut definitions.session,
-                    _ => &mut definitions.driving,
+                    "driving" => &mut definitions.driving,
+                    _ => &mut definitions.sequence,
                 };
                 if place.replace((at.clone(), field.into())).is_some() {
                     return Err(at.error(format!("a second `{kind}` line: remove one")));
+                }
+            }
+            ["status", ref fields @ ..] if !fields.is_empty() => {
+                let fields = fields.iter().map(|field| field.to_string()).collect();
+                if definitions.status.replace((at.clone(), fields)).is_some() {
+                    return Err(at.error("a second `status` line: remove one"));
                 }
             }
             ["check", field, "=", "length", ref vector @ ..] if !vector.is_empty() => {
@@ -420,7 +434,7 @@ impl Parser<'_> {
             _ => {
                 return Err(at.error(format!(
                     "cannot read `{line}`: at the margin stand format, game, port, match, select, \
-                     session, driving, check, tell, include, type, axis, header, struct, packet, \
+                     session, driving, sequence, status, check, tell, include, type, axis, header, struct, packet, \
                      enum and flags; fields and values are indented below them"
                 )));
             }

@@ -31,10 +31,36 @@ complete -c simtel -n "__fish_simtel_needs_command" -s q -l quiet -d 'Print erro
 complete -c simtel -n "__fish_simtel_needs_command" -s v -l verbose -d 'Print more about what is read'
 complete -c simtel -n "__fish_simtel_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c simtel -n "__fish_simtel_needs_command" -s V -l version -d 'Print version'
+complete -c simtel -n "__fish_simtel_needs_command" -f -a "record" -d 'Record what a game sends'
 complete -c simtel -n "__fish_simtel_needs_command" -f -a "convert" -d 'Convert captures to Parquet, CSV, JSON or Arrow tables'
 complete -c simtel -n "__fish_simtel_needs_command" -f -a "schema" -d 'Show the tables of a format, and what their columns mean'
 complete -c simtel -n "__fish_simtel_needs_command" -f -a "completions" -d 'Print the completion script of a shell'
 complete -c simtel -n "__fish_simtel_needs_command" -f -a "man" -d 'Print a manual page, or write all of them to a folder'
+complete -c simtel -n "__fish_simtel_using_subcommand record" -s o -l output -d 'File to write, .pcap or .pcapng; or a folder for a file that is named after the game and the time; or `-` for standard output [default: such a file here]' -r -F
+complete -c simtel -n "__fish_simtel_using_subcommand record" -s f -l format -d 'Format of the file [default: by the ending of PATH, else pcap]' -r -f -a "pcap\t''
+pcapng\t''"
+complete -c simtel -n "__fish_simtel_using_subcommand record" -s l -l listen -d 'Listen here: PORT for every address of this machine, IPv4 and IPv6, or ADDRESS:PORT; may be given several times [default: 20777 for f1, 9999 for forza]' -r
+complete -c simtel -n "__fish_simtel_using_subcommand record" -l multicast -d 'Join a multicast group; GROUP@INTERFACE says on which network card, by its address (IPv4) or number' -r
+complete -c simtel -n "__fish_simtel_using_subcommand record" -l forward -d 'Pass each datagram on to another program, unchanged; may be given several times' -r
+complete -c simtel -n "__fish_simtel_using_subcommand record" -l duration -d 'End after this time' -r
+complete -c simtel -n "__fish_simtel_using_subcommand record" -l idle-stop -d 'End once nothing has arrived for this time, but not before the first datagram' -r
+complete -c simtel -n "__fish_simtel_using_subcommand record" -l max-size -d 'End before the files together are larger than this' -r
+complete -c simtel -n "__fish_simtel_using_subcommand record" -l rotate -d 'Begin another file when one has this size, such as 100MB, or this age, such as 10m; may be given for both' -r
+complete -c simtel -n "__fish_simtel_using_subcommand record" -l keep -d 'Keep only so many of these files, the latest' -r
+complete -c simtel -n "__fish_simtel_using_subcommand record" -l flush-interval -d 'How much a failure of the machine may cost at most' -r
+complete -c simtel -n "__fish_simtel_using_subcommand record" -l buffer -d 'How much the system should hold while simtel is busy' -r
+complete -c simtel -n "__fish_simtel_using_subcommand record" -l layout -d 'A layout file of your own, for a game that simtel does not know; may be given several times' -r -F
+complete -c simtel -n "__fish_simtel_using_subcommand record" -l game -d 'Expect only these games, with * and ?: fm7, fm2023, fh4, fh5, fh6, or a format such as f1_2025' -r
+complete -c simtel -n "__fish_simtel_using_subcommand record" -l color -d 'When to use colours' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c simtel -n "__fish_simtel_using_subcommand record" -l share -d 'Let other programs listen at the same port; works for broadcast and multicast alone, anything else reaches only one of them'
+complete -c simtel -n "__fish_simtel_using_subcommand record" -l force -d 'Replace the file if it exists'
+complete -c simtel -n "__fish_simtel_using_subcommand record" -l json -d 'Print a JSON object a second on standard error, and a report as JSON on standard output'
+complete -c simtel -n "__fish_simtel_using_subcommand record" -s q -l quiet -d 'Print errors only'
+complete -c simtel -n "__fish_simtel_using_subcommand record" -s v -l verbose -d 'Print more about what is read'
+complete -c simtel -n "__fish_simtel_using_subcommand record" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c simtel -n "__fish_simtel_using_subcommand record" -s V -l version -d 'Print version'
 complete -c simtel -n "__fish_simtel_using_subcommand convert" -s o -l output -d 'Folder for the tables; or, for exactly one table, a file or `-` for standard output' -r -F
 complete -c simtel -n "__fish_simtel_using_subcommand convert" -s f -l format -d 'Format of the output [default: by the ending of PATH, else parquet]' -r -f -a "parquet\t''
 csv\t''

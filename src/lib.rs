@@ -7,14 +7,17 @@
 //! - [`formats`]: the layouts that simtel brings along, and which one a record
 //!   has.
 //! - [`decode`]: records + layout → Arrow record batches, on all cores.
+//! - [`live`]: what arrives from the network while it happens → captures.
 //! - [`sink`]: batches → Parquet, CSV, JSON, Arrow.
 //! - [`cli`]: the commands. Nothing imports it.
 
 pub mod capture;
 pub mod cli;
 pub mod decode;
+mod disk;
 pub mod formats;
 pub mod layout;
+pub mod live;
 mod lock;
 pub mod sink;
 mod text;

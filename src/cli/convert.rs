@@ -1,7 +1,7 @@
 //! `simtel convert`: captures into tables.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use anyhow::{anyhow, bail};
@@ -12,7 +12,7 @@ use super::formats::FormatOptions;
 use super::inputs::Source;
 use super::messages::Messages;
 use super::summary::Summary;
-use super::{EXIT_STATUS, Outcome, UsageError, inputs, values};
+use super::{EXIT_STATUS, Outcome, UsageError, inputs, interrupt, values};
 use crate::capture::Input;
 use crate::decode;
 use crate::decode::{
@@ -189,7 +189,7 @@ impl Convert {
             strict: self.strict,
         };
 
-        let interrupted = watch_for_interrupts();
+        let interrupted = interrupt::watch();
         let bar = progress_bar(&paths, messages);
         let mut converter = Converter::new(options, &names, &outputs)?;
         let mut done = 0;
@@ -510,19 +510,6 @@ fn check_single_table(
         .into()),
         _ => Ok(()),
     }
-}
-
-/// Ends a conversion at the next occasion, so that temporary files are cleared
-/// away; a second interrupt ends the program at once.
-fn watch_for_interrupts() -> &'static AtomicBool {
-    static INTERRUPTED: AtomicBool = AtomicBool::new(false);
-    // Without a handler an interrupt only leaves temporary files behind.
-    let _ = ctrlc::set_handler(|| {
-        if INTERRUPTED.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
-        }
-    });
-    &INTERRUPTED
 }
 
 fn progress_bar(paths: &[PathBuf], messages: &Messages) -> ProgressBar {

@@ -5,6 +5,7 @@ use std::io::Write;
 
 use anstream::ColorChoice;
 use anstyle::{AnsiColor, Style};
+use serde_json::{Value, json};
 
 use super::{Color, Common};
 
@@ -16,10 +17,12 @@ pub(super) const DIM: Style = Style::new().dimmed();
 pub(super) struct Messages {
     quiet: bool,
     verbose: bool,
+    /// Whether everything is a JSON object a line.
+    json: bool,
 }
 
 impl Messages {
-    pub(super) fn new(common: &Common) -> Messages {
+    pub(super) fn new(common: &Common, json: bool) -> Messages {
         match common.color {
             Color::Auto => ColorChoice::Auto,
             Color::Always => ColorChoice::Always,
@@ -29,6 +32,7 @@ impl Messages {
         Messages {
             quiet: common.quiet,
             verbose: common.verbose,
+            json,
         }
     }
 
@@ -41,27 +45,38 @@ impl Messages {
                 causes.push(cause.into());
             }
         }
-        say(format_args!("{ERROR}error:{ERROR:#} {}", causes.join(": ")));
+        let text = causes.join(": ");
+        match self.json {
+            true => self.object(&json!({"event": "error", "message": text})),
+            false => say(format_args!("{ERROR}error:{ERROR:#} {text}")),
+        }
     }
 
     pub(super) fn warning(&self, warning: impl Display) {
-        if !self.quiet {
+        if self.json {
+            self.object(&json!({"event": "warning", "message": warning.to_string()}));
+        } else if !self.quiet {
             say(format_args!("{WARNING}warning:{WARNING:#} {warning}"));
         }
     }
 
     /// A line that is not printed when the user wants quiet.
     pub(super) fn note(&self, note: impl Display) {
-        if !self.quiet {
+        if !self.quiet && !self.json {
             say(note);
         }
     }
 
     /// A line for those who want to know more.
     pub(super) fn detail(&self, detail: impl Display) {
-        if self.verbose {
+        if self.verbose && !self.json {
             say(detail);
         }
+    }
+
+    /// A line for programs.
+    pub(super) fn object(&self, object: &Value) {
+        say(object);
     }
 
     pub(super) fn is_verbose(&self) -> bool {

@@ -6,8 +6,11 @@ mod completions;
 mod convert;
 mod formats;
 mod inputs;
+mod interrupt;
 mod man;
 mod messages;
+mod record;
+mod recording;
 mod schema;
 mod summary;
 mod values;
@@ -20,7 +23,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use crate::sink::OnlyOneTable;
 use messages::Messages;
 
-/// Turn captures of sim-racing telemetry into tidy tables.
+/// Record sim-racing telemetry, and turn it into tidy tables.
 #[derive(Debug, Parser)]
 #[command(
     name = "simtel",
@@ -39,6 +42,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Record(record::Record),
     Convert(convert::Convert),
     Schema(schema::Schema),
     Completions(completions::Completions),
@@ -76,7 +80,7 @@ const EXIT_STATUS: &str = "Exit status:
 /// How a command ended, other than by an error.
 enum Outcome {
     Complete,
-    /// Some input was damaged or not recognised.
+    /// Some input was damaged, lost or not recognised.
     Flawed,
 }
 
@@ -95,8 +99,11 @@ pub fn main() -> ExitCode {
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
     };
-    let messages = Messages::new(&cli.common);
+    // Whoever reads objects cannot read sentences between them.
+    let speaks_json = matches!(&cli.command, Command::Record(record) if record.json);
+    let messages = Messages::new(&cli.common, speaks_json);
     let result = match cli.command {
+        Command::Record(command) => command.run(&messages),
         Command::Convert(command) => command.run(&messages),
         Command::Schema(command) => command.run(),
         Command::Completions(command) => command.run(),

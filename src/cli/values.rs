@@ -2,7 +2,9 @@
 //! compressions, patterns; and sizes and counts as they like to read them.
 
 use std::num::NonZeroUsize;
+use std::time::Duration;
 
+use bytesize::ByteSize;
 use chrono::DateTime;
 use glob::Pattern;
 
@@ -25,6 +27,29 @@ pub(super) fn time_bound(text: &str) -> Result<TimeBound, String> {
     let duration = humantime::parse_duration(text).map_err(|_| explain())?;
     let nanoseconds = i64::try_from(duration.as_nanos()).map_err(|_| explain())?;
     Ok(TimeBound::Offset(nanoseconds))
+}
+
+/// `10s`, `5m`, `500ms`; not nothing.
+pub(super) fn duration(text: &str) -> Result<Duration, String> {
+    let explain = || "write a time such as 500ms, 10s, 5m or 2h".to_string();
+    // What humantime would take for months are minutes or megabytes.
+    if text.ends_with('M') {
+        return Err(explain());
+    }
+    let duration = humantime::parse_duration(text).map_err(|_| explain())?;
+    match duration.is_zero() {
+        true => Err("it must be longer than nothing".into()),
+        false => Ok(duration),
+    }
+}
+
+/// `100MB`, `64MiB`, `1GB`, in bytes; not nothing.
+pub(super) fn size(text: &str) -> Result<u64, String> {
+    match text.parse::<ByteSize>() {
+        Ok(ByteSize(0)) => Err("it must be more than nothing".into()),
+        Ok(ByteSize(size)) => Ok(size),
+        Err(_) => Err("write a size such as 500kB, 64MiB or 1GB".into()),
+    }
 }
 
 /// `zstd`, `zstd:9`, `gzip:6`, `snappy`, `lz4`, `none`.
@@ -87,6 +112,14 @@ pub(super) fn default_threads() -> usize {
 /// A number of bytes in a unit that is easy to read.
 pub(super) fn bytes(count: u64) -> String {
     indicatif::DecimalBytes(count).to_string()
+}
+
+/// A time in whole seconds, or in tenths while it is short.
+pub(super) fn elapsed(time: Duration) -> String {
+    match time.as_secs() {
+        0..10 => format!("{:.1}s", time.as_secs_f64()),
+        seconds => humantime::format_duration(Duration::from_secs(seconds)).to_string(),
+    }
 }
 
 /// A number with its thousands apart.

@@ -2,12 +2,13 @@
 //! name beside their place, synced, and renamed when everything else is done.
 //! Standard output is the exception.
 
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use tempfile::NamedTempFile;
+
+use crate::disk::sync_folder_of;
 
 const BUFFER: usize = 1 << 18;
 
@@ -109,19 +110,8 @@ impl Completed {
         persisted
             .map_err(|error| error.error)
             .with_context(|| format!("cannot write {}", path.display()))?;
-        sync_folder(&path);
+        sync_folder_of(&path);
         Ok(())
-    }
-}
-
-/// Makes the new name last; not every file system can, and the file itself is
-/// safe already.
-fn sync_folder(path: &Path) {
-    if cfg!(unix)
-        && let Some(folder) = path.parent()
-        && let Ok(folder) = File::open(folder)
-    {
-        folder.sync_all().ok();
     }
 }
 

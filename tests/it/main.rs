@@ -8,6 +8,7 @@ mod generated;
 mod golden;
 mod ibt;
 mod layout;
+mod record;
 mod snapshots;
 mod support;
 mod user_layout;

@@ -1,0 +1,323 @@
+//! What a recording shows while it goes on and when it is over: a line on a
+//! terminal, JSON for programs, sentences for people.
+
+use std::time::{Duration, Instant};
+
+use bytesize::ByteSize;
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::{Value, json};
+
+use super::messages::Messages;
+use super::record::reason_text;
+use super::values;
+use crate::live::{FormatSeen, Report};
+
+/// How often programs are told.
+const JSON_INTERVAL: Duration = Duration::from_secs(1);
+/// When to ask whether the game sends at all.
+const NOTHING_YET: Duration = Duration::from_secs(10);
+/// Formats that the status line names.
+const FORMATS_SHOWN: usize = 2;
+
+/// Shows how a recording goes.
+pub(super) struct Status<'a> {
+    messages: &'a Messages,
+    json: bool,
+    bar: ProgressBar,
+    /// Moment, datagrams and bytes of the last time.
+    before: (Instant, u64, u64),
+    told_json: Instant,
+    /// What was last said of each format.
+    said: Vec<String>,
+    has_asked: bool,
+}
+
+impl<'a> Status<'a> {
+    pub(super) fn new(messages: &'a Messages, json: bool) -> Status<'a> {
+        let bar = match messages.is_quiet() || json {
+            true => ProgressBar::hidden(),
+            // On anything but a terminal indicatif draws nothing.
+            false => ProgressBar::new_spinner(),
+        };
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg}") {
+            bar.set_style(style);
+        }
+        Status {
+            messages,
+            json,
+            bar,
+            before: (Instant::now(), 0, 0),
+            told_json: Instant::now(),
+            said: Vec::new(),
+            has_asked: false,
+        }
+    }
+
+    pub(super) fn tell(&mut self, report: &Report) {
+        if self.json {
+            if self.told_json.elapsed() >= JSON_INTERVAL {
+                self.told_json += JSON_INTERVAL;
+                let (datagrams, bytes) = self.rates(report);
+                let mut status = counts(report);
+                status["event"] = "status".into();
+                status["datagrams_per_second"] = datagrams.into();
+                status["bytes_per_second"] = bytes.into();
+                self.messages.object(&status);
+            }
+            return;
+        }
+        if self.bar.is_hidden() {
+            self.say_what_is_new(report);
+        } else {
+            let (datagrams, bytes) = self.rates(report);
+            self.bar.set_message(line(report, datagrams, bytes));
+            self.bar.tick();
+        }
+        if received(report) == 0 && report.elapsed > NOTHING_YET && !self.has_asked {
+            self.has_asked = true;
+            let question = "nothing has arrived yet: is UDP telemetry turned on in the game, and \
+                            does it send to this machine and port?";
+            self.bar.suspend(|| self.messages.note(question));
+        }
+    }
+
+    pub(super) fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+
+    /// A line for each format that turns up, and for each of its sessions.
+    fn say_what_is_new(&mut self, report: &Report) {
+        for seen in &report.observed.formats {
+            let text = title(seen);
+            if !seen.status.is_empty() && !self.said.contains(&text) {
+                self.messages.note(format_args!("receiving {text}"));
+                self.said.push(text);
+            }
+        }
+    }
+
+    /// Datagrams and bytes a second since the last time.
+    fn rates(&mut self, report: &Report) -> (f64, f64) {
+        let (moment, datagrams, bytes) = self.before;
+        let (now, received, seen) = (
+            Instant::now(),
+            received(report),
+            report
+                .observed
+                .formats
+                .iter()
+                .map(|seen| seen.bytes)
+                .sum::<u64>()
+                + report.observed.unrecognised_bytes,
+        );
+        self.before = (now, received, seen);
+        let seconds = (now - moment).as_secs_f64().max(0.001);
+        let rate = |new: u64, old: u64| (new.saturating_sub(old) as f64 / seconds).round();
+        (rate(received, datagrams), rate(seen, bytes))
+    }
+}
+
+fn received(report: &Report) -> u64 {
+    report
+        .listeners
+        .iter()
+        .map(|listener| listener.received)
+        .sum()
+}
+
+/// `f1_2025 · Silverstone · Race`
+fn title(seen: &FormatSeen) -> String {
+    let mut parts = vec![seen.name.clone()];
+    parts.extend(seen.status.iter().cloned());
+    parts.join(" · ")
+}
+
+fn line(report: &Report, datagrams: f64, bytes: f64) -> String {
+    let formats = report.observed.formats.iter().take(FORMATS_SHOWN);
+    let mut parts: Vec<String> = formats.map(title).collect();
+    if parts.is_empty() {
+        parts.push(match received(report) {
+            0 => "waiting for the game".into(),
+            _ => "nothing known yet".into(),
+        });
+    }
+    parts.push(format!("{} packets/s", values::count(datagrams as u64)));
+    parts.push(format!("{}/s", values::bytes(bytes as u64)));
+    parts.push(format!(
+        "{} in all, {}",
+        values::count(received(report)),
+        values::bytes(report.file_bytes)
+    ));
+    parts.push(match report.dropped() {
+        0 => "none lost".into(),
+        lost => format!("{} LOST", values::count(lost)),
+    });
+    parts.push(values::elapsed(report.elapsed));
+    parts.join(" · ")
+}
+
+/// What a recording came to, for programs.
+pub(super) fn report(report: &Report) -> Value {
+    let mut value = counts(report);
+    value["event"] = "end".into();
+    value["schema_version"] = 1.into();
+    value["simtel"] = env!("CARGO_PKG_VERSION").into();
+    value["command"] = "record".into();
+    value["reason"] = report.reason.map(reason_text).into();
+    value["error"] = report
+        .failure
+        .as_ref()
+        .map(|error| format!("{error:#}"))
+        .into();
+    value
+}
+
+fn counts(report: &Report) -> Value {
+    let observed = &report.observed;
+    json!({
+        "seconds": report.elapsed.as_secs_f64(),
+        "datagrams": report.datagrams,
+        "bytes": report.payload_bytes,
+        "dropped": report.dropped(),
+        "file": report.path,
+        "files": report.files,
+        "file_bytes": report.file_bytes,
+        "kernel_time": report.kernel_time,
+        "clock_set_by_seconds": report.clock_set_by as f64 / 1e9,
+        "listeners": report.listeners.iter().map(|listener| json!({
+            "address": listener.address.to_string(),
+            "buffer": listener.buffer,
+            "received": listener.received,
+            "dropped_by_system": listener.dropped_by_system,
+            "dropped_in_queue": listener.dropped_in_queue,
+            "error": listener.error,
+        })).collect::<Vec<_>>(),
+        "forwards": report.forwards.iter().map(|forward| json!({
+            "target": forward.target.to_string(),
+            "sent": forward.sent,
+            "refused": forward.refused,
+            "failed": forward.failed,
+        })).collect::<Vec<_>>(),
+        "formats": observed.formats.iter().map(|seen| json!({
+            "format": seen.name,
+            "title": seen.title,
+            "datagrams": seen.datagrams,
+            "bytes": seen.bytes,
+            "status": seen.status,
+            "sequence": seen.gaps.map(|gaps| json!({
+                "followed": gaps.followed,
+                "gaps": gaps.gaps,
+                "missing": gaps.missing,
+                "pauses": gaps.pauses,
+            })),
+        })).collect::<Vec<_>>(),
+        "unrecognised": observed.unrecognised,
+    })
+}
+
+/// What a recording came to, for people.
+pub(super) fn summarise(report: &Report, messages: &Messages) {
+    let file = match (&report.path, report.files) {
+        (None, _) => "standard output".into(),
+        (Some(path), 1) => path.display().to_string(),
+        (Some(path), files) => format!("{files} files up to {}", path.display()),
+    };
+    messages.note(format_args!(
+        "recorded {} datagrams ({}) in {} to {file} ({})",
+        values::count(report.datagrams),
+        values::bytes(report.payload_bytes),
+        values::elapsed(report.elapsed),
+        values::bytes(report.file_bytes),
+    ));
+    let observed = &report.observed;
+    for seen in &observed.formats {
+        let gaps = match seen.gaps {
+            Some(gaps) if gaps.missing == 0 => ", none missing by the sender's own count",
+            _ => "",
+        };
+        messages.note(format_args!(
+            "  {}: {} datagrams{gaps}",
+            title(seen),
+            values::count(seen.datagrams)
+        ));
+    }
+    if observed.unrecognised > 0 {
+        messages.note(format_args!(
+            "  of no known format: {} datagrams",
+            values::count(observed.unrecognised)
+        ));
+    }
+    for forward in &report.forwards {
+        messages.note(format_args!(
+            "  passed on to {}: {} datagrams",
+            forward.target,
+            values::count(forward.sent)
+        ));
+    }
+    warn(report, messages);
+}
+
+fn warn(report: &Report, messages: &Messages) {
+    for listener in &report.listeners {
+        let address = &listener.address;
+        if let Some(dropped @ 1..) = listener.dropped_by_system {
+            messages.warning(format_args!(
+                "{} datagrams to {address} were lost: the system dropped them, since its buffer of \
+                 {} was full; --buffer asks for more, and a machine less busy helps",
+                values::count(dropped),
+                ByteSize(listener.buffer as u64).display().iec()
+            ));
+        }
+        if listener.dropped_in_queue > 0 {
+            messages.warning(format_args!(
+                "{} datagrams to {address} were lost: they came faster than they could be written",
+                values::count(listener.dropped_in_queue)
+            ));
+        }
+        if let Some(error) = &listener.error {
+            messages.warning(format_args!("receiving at {address} has failed: {error}"));
+        }
+    }
+    for seen in &report.observed.formats {
+        if let Some(gaps) = seen.gaps.filter(|gaps| gaps.missing > 0) {
+            messages.warning(format_args!(
+                "{}: {} datagrams are missing in {} places by the sender's own count{}",
+                seen.name,
+                values::count(gaps.missing),
+                values::count(gaps.gaps),
+                match report.dropped() {
+                    0 => "; they were lost before they reached this machine",
+                    _ => "",
+                }
+            ));
+        }
+    }
+    for forward in &report.forwards {
+        if forward.refused > 0 {
+            messages.warning(format_args!(
+                "{} has answered {} times that nobody listens there",
+                forward.target,
+                values::count(forward.refused)
+            ));
+        }
+        if forward.failed > 0 {
+            messages.warning(format_args!(
+                "{} datagrams could not be passed on to {}",
+                values::count(forward.failed),
+                forward.target
+            ));
+        }
+    }
+    if report.clock_set_by != 0 {
+        messages.warning(format_args!(
+            "the system's clock was set by {:.3} s meanwhile: the time stamps have a step there",
+            report.clock_set_by as f64 / 1e9
+        ));
+    }
+    for note in &report.not_removed {
+        messages.warning(note);
+    }
+    if received(report) > 0 && !report.kernel_time {
+        messages.detail("this system does not say what it drops");
+    }
+}

@@ -1,0 +1,546 @@
+//! A recording: a thread for each socket that receives and passes on, one that
+//! writes, and a clock that says when it is over. Between them lies a bounded
+//! queue. Everything that gets lost on the way is counted.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::bail;
+
+use super::files::{Drops, FileOptions, Files, Written};
+use super::forward::{ForwardCounts, Forwarder};
+use super::observe::{Observed, Observer};
+use super::queue::{Batch, Queue};
+use super::udp::{ListenAddress, ListenOptions, Listener, Receiver, Wait, now};
+use crate::formats::Formats;
+use crate::lock::lock;
+
+/// How often the writer looks at the clock.
+pub(super) const TICK: Duration = Duration::from_millis(50);
+/// How often those who watch are told.
+const TELL: Duration = Duration::from_millis(250);
+/// What may wait to be written: two minutes of a game's traffic.
+const QUEUE_BYTES: usize = 64 << 20;
+/// After the end, how long what has already arrived may be taken.
+const LAST_MOMENT: Duration = Duration::from_secs(1);
+/// Before a socket that fails is asked again.
+const PAUSE_AFTER_ERROR: Duration = Duration::from_millis(100);
+/// A clock that runs by so much more or less than time has been set.
+const CLOCK_STEP: i64 = 100_000_000;
+
+/// What to record, and where to.
+#[derive(Debug, Clone)]
+pub struct RecordOptions {
+    pub addresses: Vec<ListenAddress>,
+    pub listen: ListenOptions,
+    /// Where each datagram is passed on to.
+    pub forwards: Vec<SocketAddr>,
+    pub files: FileOptions,
+    pub rules: StopRules,
+    /// What to recognise.
+    pub formats: Formats,
+}
+
+/// When a recording is over by itself.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct StopRules {
+    pub duration: Option<Duration>,
+    /// So long without a datagram, after the first.
+    pub idle: Option<Duration>,
+}
+
+/// Why a recording ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StopReason {
+    Interrupted,
+    Duration,
+    Idle,
+    Size,
+    Failed,
+}
+
+/// What a recording has come to, at its end or so far.
+#[derive(Debug)]
+pub struct Report {
+    pub elapsed: Duration,
+    /// Datagrams in the files.
+    pub datagrams: u64,
+    /// Of their payload.
+    pub payload_bytes: u64,
+    /// Of all files, those of a ring that are gone included.
+    pub file_bytes: u64,
+    /// Files begun.
+    pub files: u64,
+    /// The file that is written to, or was last; none for standard output.
+    pub path: Option<PathBuf>,
+    pub listeners: Vec<ListenerReport>,
+    pub forwards: Vec<ForwardReport>,
+    pub observed: Observed,
+    /// By how many nanoseconds the system's clock was set meanwhile.
+    pub clock_set_by: i64,
+    /// Whether time stamps are those of the kernel.
+    pub kernel_time: bool,
+    /// Files of the ring that could not be removed.
+    pub not_removed: Vec<String>,
+    pub reason: Option<StopReason>,
+    pub failure: Option<anyhow::Error>,
+}
+
+/// What one socket has received.
+#[derive(Debug, Clone)]
+pub struct ListenerReport {
+    pub address: ListenAddress,
+    /// Bytes that the system holds for it.
+    pub buffer: usize,
+    pub received: u64,
+    /// `None` if the system does not count.
+    pub dropped_by_system: Option<u64>,
+    /// Received, but there was no room to keep them until they were written.
+    pub dropped_in_queue: u64,
+    /// The last error of the socket.
+    pub error: Option<String>,
+}
+
+/// What became of the datagrams for one target.
+#[derive(Debug, Clone, Copy)]
+pub struct ForwardReport {
+    pub target: SocketAddr,
+    pub sent: u64,
+    /// Answers that nobody listens there.
+    pub refused: u64,
+    pub failed: u64,
+}
+
+impl Report {
+    /// Datagrams that are known to be lost.
+    pub fn dropped(&self) -> u64 {
+        let dropped = self
+            .listeners
+            .iter()
+            .map(|listener| listener.dropped_by_system.unwrap_or(0) + listener.dropped_in_queue);
+        dropped.sum()
+    }
+}
+
+/// A recording that is about to begin: its sockets are bound already.
+pub struct Recorder {
+    options: RecordOptions,
+    listeners: Vec<Listener>,
+    receivers: Vec<Receiver>,
+    files: Files,
+}
+
+/// What one thread that receives says of itself.
+#[derive(Default)]
+struct Counts {
+    received: AtomicU64,
+    dropped_by_system: AtomicU64,
+    dropped_in_queue: AtomicU64,
+    error: Mutex<Option<String>>,
+}
+
+/// What all threads know of each other.
+struct Shared {
+    started: Instant,
+    /// The moment of the end, or `i64::MAX`.
+    end: AtomicI64,
+    /// When a datagram came last, in nanoseconds since the start; 0 for never.
+    last: AtomicU64,
+    counts: Vec<Counts>,
+    forwards: Vec<ForwardCounts>,
+    queue: Queue,
+    observer: Mutex<Observer>,
+    written: Mutex<Written>,
+    /// Whether the writer has reached the largest size or failed.
+    is_full: AtomicBool,
+}
+
+impl Shared {
+    fn drops(&self) -> Vec<Drops> {
+        let drops = self.counts.iter().map(|counts| Drops {
+            by_system: counts.dropped_by_system.load(Ordering::Relaxed),
+            later: counts.dropped_in_queue.load(Ordering::Relaxed),
+        });
+        drops.collect()
+    }
+}
+
+impl Recorder {
+    /// Binds the sockets and begins the file.
+    ///
+    /// # Errors
+    /// If an address cannot be had, what is passed on would come back, or the
+    /// file cannot be written.
+    pub fn open(options: RecordOptions) -> anyhow::Result<Recorder> {
+        let addresses = options.addresses.iter();
+        let listeners = addresses
+            .map(|address| Listener::open(*address, &options.listen))
+            .collect::<anyhow::Result<Vec<_>>>()?;
+        for target in &options.forwards {
+            if let Some(listener) = listeners.iter().find(|listener| listener.hears(*target)) {
+                bail!(
+                    "--forward {target} would send everything back to this recording, which \
+                     listens at {}: forward to another port, set in the other program",
+                    listener.address
+                );
+            }
+        }
+        let receivers = listeners.iter().map(Listener::receiver);
+        let receivers = receivers.collect::<Result<Vec<_>, _>>()?;
+        let names = listeners
+            .iter()
+            .map(|listener| listener.address.to_string());
+        let files = Files::create(options.files.clone(), names.collect(), now())?;
+        Ok(Recorder {
+            options,
+            listeners,
+            receivers,
+            files,
+        })
+    }
+
+    pub fn listeners(&self) -> &[Listener] {
+        &self.listeners
+    }
+
+    /// The file that is written to first; none for standard output.
+    pub fn path(&self) -> Option<PathBuf> {
+        self.files.written.path.clone()
+    }
+
+    /// Records until a rule or `interrupted` says that it is over. `watch` is
+    /// told how it goes, several times a second.
+    pub fn run(self, interrupted: &AtomicBool, mut watch: impl FnMut(&Report)) -> Report {
+        let Recorder {
+            options,
+            listeners,
+            receivers,
+            mut files,
+        } = self;
+        let shared = Shared {
+            started: Instant::now(),
+            end: AtomicI64::new(i64::MAX),
+            last: AtomicU64::new(0),
+            counts: listeners.iter().map(|_| Counts::default()).collect(),
+            forwards: options
+                .forwards
+                .iter()
+                .map(|_| ForwardCounts::default())
+                .collect(),
+            queue: Queue::new(QUEUE_BYTES, listeners.len()),
+            observer: Mutex::new(Observer::new(options.formats.clone())),
+            written: Mutex::new(files.written.clone()),
+            is_full: AtomicBool::new(false),
+        };
+        let mut clock = Clock::new();
+        let report = |clock: &mut Clock| Report::new(&shared, &listeners, &options, clock);
+        let (reason, failure) = thread::scope(|scope| {
+            let writer = scope.spawn(|| write(&shared, &mut files));
+            for (number, receiver) in receivers.into_iter().enumerate() {
+                let (shared, targets) = (&shared, &options.forwards);
+                scope.spawn(move || receive(shared, number, receiver, targets));
+            }
+            let reason = wait(&shared, options.rules, interrupted, || {
+                watch(&report(&mut clock))
+            });
+            shared.end.store(now(), Ordering::Release);
+            match writer.join() {
+                Ok(Ok(())) => (reason, None),
+                Ok(Err(error)) => (StopReason::Failed, Some(error)),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        });
+        Report {
+            reason: Some(reason),
+            failure,
+            ..report(&mut clock)
+        }
+    }
+}
+
+/// Waits for the end, and says why it has come.
+fn wait(
+    shared: &Shared,
+    rules: StopRules,
+    interrupted: &AtomicBool,
+    mut tell: impl FnMut(),
+) -> StopReason {
+    let mut told = Instant::now();
+    loop {
+        let elapsed = shared.started.elapsed();
+        if shared.is_full.load(Ordering::Acquire) {
+            return StopReason::Size;
+        }
+        if interrupted.load(Ordering::Relaxed) {
+            return StopReason::Interrupted;
+        }
+        let mut patience = TICK;
+        if let Some(duration) = rules.duration {
+            let Some(left) = duration.checked_sub(elapsed).filter(|left| !left.is_zero()) else {
+                return StopReason::Duration;
+            };
+            patience = patience.min(left);
+        }
+        let last = Duration::from_nanos(shared.last.load(Ordering::Relaxed));
+        if let Some(idle) = rules.idle.filter(|_| !last.is_zero()) {
+            let Some(left) = (last + idle)
+                .checked_sub(elapsed)
+                .filter(|left| !left.is_zero())
+            else {
+                return StopReason::Idle;
+            };
+            patience = patience.min(left);
+        }
+        thread::sleep(patience);
+        if told.elapsed() >= TELL {
+            told = Instant::now();
+            tell();
+        }
+    }
+}
+
+/// Takes what arrives at one socket, passes it on, and queues it.
+fn receive(shared: &Shared, number: usize, mut receiver: Receiver, targets: &[SocketAddr]) {
+    let counts = &shared.counts[number];
+    let targets = targets.iter().zip(&shared.forwards);
+    let mut forwarders: Vec<Forwarder<'_>> = targets
+        .map(|(target, counts)| Forwarder::new(*target, counts))
+        .collect();
+    let mut lost = 0;
+    let mut counted = Instant::now();
+    let mut over_since = None;
+    loop {
+        let end = shared.end.load(Ordering::Acquire);
+        let is_over = end != i64::MAX;
+        let wait = match is_over {
+            true => Wait::Not,
+            false => Wait::Patiently,
+        };
+        let mut is_past_end = false;
+        let result = receiver.receive(wait, |received| {
+            lost += received.lost_before;
+            if Receiver::KERNEL_TIME && received.time > end {
+                is_past_end = true;
+                return;
+            }
+            for forwarder in &mut forwarders {
+                forwarder.send(received.payload);
+            }
+            counts.received.fetch_add(1, Ordering::Relaxed);
+            match shared.queue.push(number, &received, lost) {
+                true => lost = 0,
+                false => {
+                    lost += 1;
+                    counts.dropped_in_queue.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+        });
+        let is_empty = match result {
+            Ok(0) => true,
+            Ok(_) => {
+                let elapsed = shared.started.elapsed().as_nanos();
+                let elapsed = u64::try_from(elapsed).unwrap_or(u64::MAX);
+                shared.last.fetch_max(elapsed, Ordering::Relaxed);
+                false
+            }
+            Err(error) => {
+                *lock(&counts.error) = Some(error.to_string());
+                thread::sleep(PAUSE_AFTER_ERROR);
+                true
+            }
+        };
+        let over_since = match is_over {
+            true => *over_since.get_or_insert_with(Instant::now),
+            false => Instant::now(),
+        };
+        let is_last = is_over && (is_empty || is_past_end || over_since.elapsed() > LAST_MOMENT);
+        if (is_empty || is_last || counted.elapsed() >= TELL)
+            && let Some(drops) = receiver.drops()
+        {
+            counted = Instant::now();
+            counts.dropped_by_system.store(drops, Ordering::Relaxed);
+        }
+        if is_last {
+            break;
+        }
+    }
+    shared.queue.close();
+}
+
+/// Writes what is queued until nothing more can come.
+fn write(shared: &Shared, files: &mut Files) -> anyhow::Result<()> {
+    let mut sorter = Sorter::new(shared.counts.len());
+    let mut batch = Batch::default();
+    let mut result = Ok(());
+    loop {
+        let more = shared.queue.take(&mut batch, TICK);
+        if shared.is_full.load(Ordering::Relaxed) {
+            // What still comes has no place any more.
+            batch.clear();
+        } else {
+            let ready = sorter.sort(&mut batch, more);
+            let is_full = match write_batch(shared, files, ready) {
+                Ok(has_room) => !has_room,
+                Err(error) => {
+                    result = Err(error);
+                    true
+                }
+            };
+            shared.is_full.store(is_full, Ordering::Release);
+        }
+        lock(&shared.written).clone_from(&files.written);
+        if !more {
+            break;
+        }
+    }
+    let finished = files.finish(now(), &shared.drops());
+    lock(&shared.written).clone_from(&files.written);
+    result.and(finished)
+}
+
+/// Writes a batch; `false` if the recording has reached its largest size.
+fn write_batch(shared: &Shared, files: &mut Files, batch: &mut Batch) -> anyhow::Result<bool> {
+    let drops = shared.drops();
+    let mut written = 0;
+    for head in &batch.heads {
+        if !files.write(head, batch.payload(head), &drops)? {
+            break;
+        }
+        written += 1;
+    }
+    let mut observer = lock(&shared.observer);
+    for head in &batch.heads[..written] {
+        let port = head.destination.port();
+        observer.see(head.source, port, head.time, batch.payload(head));
+    }
+    drop(observer);
+    let has_room = written == batch.heads.len();
+    batch.clear();
+    files.tick(now(), &drops)?;
+    Ok(has_room)
+}
+
+/// Brings what several sockets have received into the order of its time
+/// stamps. What is newer than all of the batch before waits for the next one,
+/// in which another socket may have something older.
+struct Sorter {
+    is_needed: bool,
+    waiting: Batch,
+    ready: Batch,
+    newest: i64,
+}
+
+impl Sorter {
+    fn new(sockets: usize) -> Sorter {
+        Sorter {
+            is_needed: sockets > 1,
+            waiting: Batch::default(),
+            ready: Batch::default(),
+            newest: i64::MIN,
+        }
+    }
+
+    /// Takes over `batch` and returns what can be written; all of it if no more
+    /// will come.
+    fn sort<'a>(&'a mut self, batch: &'a mut Batch, more: bool) -> &'a mut Batch {
+        if !self.is_needed {
+            return batch;
+        }
+        let is_quiet = batch.heads.is_empty();
+        std::mem::swap(&mut self.ready, &mut self.waiting);
+        self.ready.append(batch);
+        self.ready.heads.sort_by_key(|head| head.time);
+        let ready = match more && !is_quiet {
+            true => self
+                .ready
+                .heads
+                .partition_point(|head| head.time <= self.newest),
+            false => self.ready.heads.len(),
+        };
+        self.newest = self.ready.heads.last().map_or(i64::MIN, |head| head.time);
+        self.waiting = self.ready.split_off(ready);
+        &mut self.ready
+    }
+}
+
+/// The system's clock beside the one that nobody can set.
+struct Clock {
+    started: Instant,
+    wall: i64,
+    set_by: i64,
+}
+
+impl Clock {
+    fn new() -> Clock {
+        Clock {
+            started: Instant::now(),
+            wall: now(),
+            set_by: 0,
+        }
+    }
+
+    /// By how much the clock was set since the start.
+    fn set_by(&mut self) -> i64 {
+        let elapsed = i64::try_from(self.started.elapsed().as_nanos()).unwrap_or(i64::MAX);
+        let wall = now();
+        let drift = (wall - self.wall).saturating_sub(elapsed);
+        // Slow corrections are no steps.
+        if drift.abs() >= CLOCK_STEP {
+            self.set_by += drift;
+        }
+        self.started = Instant::now();
+        self.wall = wall;
+        self.set_by
+    }
+}
+
+impl Report {
+    fn new(
+        shared: &Shared,
+        listeners: &[Listener],
+        options: &RecordOptions,
+        clock: &mut Clock,
+    ) -> Report {
+        let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let written = lock(&shared.written).clone();
+        let listeners = listeners.iter().zip(&shared.counts);
+        let forwards = options.forwards.iter().zip(&shared.forwards);
+        Report {
+            elapsed: shared.started.elapsed(),
+            datagrams: written.datagrams,
+            payload_bytes: written.payload_bytes,
+            file_bytes: written.bytes,
+            files: written.files,
+            path: written.path,
+            listeners: listeners
+                .map(|(listener, counts)| ListenerReport {
+                    address: listener.address,
+                    buffer: listener.buffer,
+                    received: load(&counts.received),
+                    dropped_by_system: Receiver::KERNEL_TIME
+                        .then(|| load(&counts.dropped_by_system)),
+                    dropped_in_queue: load(&counts.dropped_in_queue),
+                    error: lock(&counts.error).clone(),
+                })
+                .collect(),
+            forwards: forwards
+                .map(|(target, counts)| ForwardReport {
+                    target: *target,
+                    sent: load(&counts.sent),
+                    refused: load(&counts.refused),
+                    failed: load(&counts.failed),
+                })
+                .collect(),
+            observed: lock(&shared.observer).observed(),
+            clock_set_by: clock.set_by(),
+            kernel_time: Receiver::KERNEL_TIME,
+            not_removed: written.not_removed,
+            reason: None,
+            failure: None,
+        }
+    }
+}

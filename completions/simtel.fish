@@ -32,6 +32,7 @@ complete -c simtel -n "__fish_simtel_needs_command" -s v -l verbose -d 'Print mo
 complete -c simtel -n "__fish_simtel_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c simtel -n "__fish_simtel_needs_command" -s V -l version -d 'Print version'
 complete -c simtel -n "__fish_simtel_needs_command" -f -a "record" -d 'Record what a game sends'
+complete -c simtel -n "__fish_simtel_needs_command" -f -a "replay" -d 'Send a capture as the game sent it'
 complete -c simtel -n "__fish_simtel_needs_command" -f -a "convert" -d 'Convert captures to Parquet, CSV, JSON or Arrow tables'
 complete -c simtel -n "__fish_simtel_needs_command" -f -a "schema" -d 'Show the tables of a format, and what their columns mean'
 complete -c simtel -n "__fish_simtel_needs_command" -f -a "completions" -d 'Print the completion script of a shell'
@@ -44,10 +45,10 @@ complete -c simtel -n "__fish_simtel_using_subcommand record" -l multicast -d 'J
 complete -c simtel -n "__fish_simtel_using_subcommand record" -l forward -d 'Pass each datagram on to another program, unchanged; may be given several times' -r
 complete -c simtel -n "__fish_simtel_using_subcommand record" -l duration -d 'End after this time' -r
 complete -c simtel -n "__fish_simtel_using_subcommand record" -l idle-stop -d 'End once nothing has arrived for this time, but not before the first datagram' -r
-complete -c simtel -n "__fish_simtel_using_subcommand record" -l max-size -d 'End before the files together are larger than this' -r
+complete -c simtel -n "__fish_simtel_using_subcommand record" -l max-size -d 'End before more than this has been written, files that --keep has removed included' -r
 complete -c simtel -n "__fish_simtel_using_subcommand record" -l rotate -d 'Begin another file when one has this size, such as 100MB, or this age, such as 10m; may be given for both' -r
 complete -c simtel -n "__fish_simtel_using_subcommand record" -l keep -d 'Keep only so many of these files, the latest' -r
-complete -c simtel -n "__fish_simtel_using_subcommand record" -l flush-interval -d 'How much a failure of the machine may cost at most' -r
+complete -c simtel -n "__fish_simtel_using_subcommand record" -l flush-interval -d 'How much a failure of the machine may cost at most, from 200ms on' -r
 complete -c simtel -n "__fish_simtel_using_subcommand record" -l buffer -d 'How much the system should hold while simtel is busy' -r
 complete -c simtel -n "__fish_simtel_using_subcommand record" -l layout -d 'A layout file of your own, for a game that simtel does not know; may be given several times' -r -F
 complete -c simtel -n "__fish_simtel_using_subcommand record" -l game -d 'Expect only these games, with * and ?: fm7, fm2023, fh4, fh5, fh6, or a format such as f1_2025' -r
@@ -61,6 +62,41 @@ complete -c simtel -n "__fish_simtel_using_subcommand record" -s q -l quiet -d '
 complete -c simtel -n "__fish_simtel_using_subcommand record" -s v -l verbose -d 'Print more about what is read'
 complete -c simtel -n "__fish_simtel_using_subcommand record" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c simtel -n "__fish_simtel_using_subcommand record" -s V -l version -d 'Print version'
+complete -c simtel -n "__fish_simtel_using_subcommand replay" -l to -d 'Send to this address; without a port to the one that each datagram was sent to; may be given several times' -r
+complete -c simtel -n "__fish_simtel_using_subcommand replay" -l speed -d 'How fast, such as 2 or 0.5; or max, without any wait' -r
+complete -c simtel -n "__fish_simtel_using_subcommand replay" -l loop -d 'Repeat so many times in all, or forever' -r
+complete -c simtel -n "__fish_simtel_using_subcommand replay" -l loop-gap -d 'Wait so long before each repetition' -r
+complete -c simtel -n "__fish_simtel_using_subcommand replay" -l max-gap -d 'Shorten longer silences, such as menus and pauses, to this' -r
+complete -c simtel -n "__fish_simtel_using_subcommand replay" -l from -d 'Start here: an offset from the capture\'s first packet such as 1m30s, or a moment such as 2026-05-24T12:00:00Z' -r
+complete -c simtel -n "__fish_simtel_using_subcommand replay" -l until -d 'Stop before this time, given like --from' -r
+complete -c simtel -n "__fish_simtel_using_subcommand replay" -l start-at -d 'Begin to send at this moment, such as 2026-05-24T12:00:00Z, or after this time, such as 10s' -r
+complete -c simtel -n "__fish_simtel_using_subcommand replay" -l limit -d 'Send only the first N datagrams' -r
+complete -c simtel -n "__fish_simtel_using_subcommand replay" -l filter -d 'Send only datagrams of a format, packet, source (address, or address and port) or port: KEY=NAMES, or KEY!=NAMES for all others, with * and ?; all of several filters must hold' -r
+complete -c simtel -n "__fish_simtel_using_subcommand replay" -l layout -d 'A layout file of your own, for a game that simtel does not know; may be given several times' -r -F
+complete -c simtel -n "__fish_simtel_using_subcommand replay" -l game -d 'Expect only these games, with * and ?: fm7, fm2023, fh4, fh5, fh6, or a format such as f1_2025' -r
+complete -c simtel -n "__fish_simtel_using_subcommand replay" -l map-port -d 'Send what went to port A to port B; for --to without a port' -r
+complete -c simtel -n "__fish_simtel_using_subcommand replay" -l ttl -d 'Time to live of what is sent, for multicast and unicast' -r
+complete -c simtel -n "__fish_simtel_using_subcommand replay" -l interface -d 'Send from this address of the machine, and so by its network card' -r
+complete -c simtel -n "__fish_simtel_using_subcommand replay" -l encode -d 'Send each tick of an .ibt as its bytes, or as a JSON object' -r -f -a "raw\t''
+json\t''"
+complete -c simtel -n "__fish_simtel_using_subcommand replay" -s c -l columns -d 'Variables of the objects of --encode json, with * and ? [default: all]' -r
+complete -c simtel -n "__fish_simtel_using_subcommand replay" -l loss -d 'Share of datagrams to leave out, such as 1%' -r
+complete -c simtel -n "__fish_simtel_using_subcommand replay" -l duplicate -d 'Share of datagrams to send twice' -r
+complete -c simtel -n "__fish_simtel_using_subcommand replay" -l reorder -d 'Share of datagrams to send after the next one' -r
+complete -c simtel -n "__fish_simtel_using_subcommand replay" -l delay -d 'Delay each datagram by a time out of this range, such as 5ms..20ms' -r
+complete -c simtel -n "__fish_simtel_using_subcommand replay" -l seed -d 'What decides which datagrams the faults meet; the same seed gives the same stream' -r
+complete -c simtel -n "__fish_simtel_using_subcommand replay" -l spin -d 'How long to spin before a deadline at most, for precision; 0 to sleep only [default: 200us on Linux, 1.5ms on Windows, else 1ms]' -r
+complete -c simtel -n "__fish_simtel_using_subcommand replay" -l max-late -d 'End with exit status 3 if a datagram was sent later than this' -r
+complete -c simtel -n "__fish_simtel_using_subcommand replay" -l color -d 'When to use colours' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c simtel -n "__fish_simtel_using_subcommand replay" -l preserve-ports -d 'Send from the port that each datagram came from'
+complete -c simtel -n "__fish_simtel_using_subcommand replay" -l require-listener -d 'Fail if nobody listens at a target, as far as its system says so'
+complete -c simtel -n "__fish_simtel_using_subcommand replay" -l json -d 'Print a JSON object a second on standard error, and a report as JSON on standard output'
+complete -c simtel -n "__fish_simtel_using_subcommand replay" -s q -l quiet -d 'Print errors only'
+complete -c simtel -n "__fish_simtel_using_subcommand replay" -s v -l verbose -d 'Print more about what is read'
+complete -c simtel -n "__fish_simtel_using_subcommand replay" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c simtel -n "__fish_simtel_using_subcommand replay" -s V -l version -d 'Print version'
 complete -c simtel -n "__fish_simtel_using_subcommand convert" -s o -l output -d 'Folder for the tables; or, for exactly one table, a file or `-` for standard output' -r -F
 complete -c simtel -n "__fish_simtel_using_subcommand convert" -s f -l format -d 'Format of the output [default: by the ending of PATH, else parquet]' -r -f -a "parquet\t''
 csv\t''

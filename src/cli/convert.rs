@@ -156,7 +156,7 @@ enum EncodingName {
 impl Convert {
     pub(super) fn run(self, messages: &Messages) -> anyhow::Result<Outcome> {
         let started = Instant::now();
-        self.check_time_range()?;
+        values::check_time_range(self.from, self.until).map_err(UsageError)?;
         let paths = inputs::expand(&self.inputs)?;
         let (mut sources, survey) = inputs::survey(&paths);
         if let [Source::Failed(_)] = sources.as_slice()
@@ -342,18 +342,6 @@ impl Convert {
              files also in .gz or .zst"
         ))
         .into())
-    }
-
-    fn check_time_range(&self) -> anyhow::Result<()> {
-        let is_empty = match (self.from, self.until) {
-            (Some(TimeBound::Offset(from)), Some(TimeBound::Offset(until)))
-            | (Some(TimeBound::Absolute(from)), Some(TimeBound::Absolute(until))) => until <= from,
-            _ => false,
-        };
-        match is_empty {
-            true => Err(UsageError("--until must be later than --from".into()).into()),
-            false => Ok(()),
-        }
     }
 
     fn sink_options(&self, paths: &[PathBuf], names: &[String]) -> anyhow::Result<SinkOptions> {

@@ -7,10 +7,13 @@ mod convert;
 mod formats;
 mod inputs;
 mod interrupt;
+mod keyboard;
 mod man;
 mod messages;
 mod record;
 mod recording;
+mod replay;
+mod replaying;
 mod schema;
 mod summary;
 mod values;
@@ -23,7 +26,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use crate::sink::OnlyOneTable;
 use messages::Messages;
 
-/// Record sim-racing telemetry, and turn it into tidy tables.
+/// Record sim-racing telemetry, replay it, and turn it into tidy tables.
 #[derive(Debug, Parser)]
 #[command(
     name = "simtel",
@@ -43,6 +46,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Record(record::Record),
+    Replay(Box<replay::Replay>),
     Convert(convert::Convert),
     Schema(schema::Schema),
     Completions(completions::Completions),
@@ -100,10 +104,15 @@ pub fn main() -> ExitCode {
         }
     };
     // Whoever reads objects cannot read sentences between them.
-    let speaks_json = matches!(&cli.command, Command::Record(record) if record.json);
+    let speaks_json = match &cli.command {
+        Command::Record(record) => record.json,
+        Command::Replay(replay) => replay.json,
+        _ => false,
+    };
     let messages = Messages::new(&cli.common, speaks_json);
     let result = match cli.command {
         Command::Record(command) => command.run(&messages),
+        Command::Replay(command) => command.run(&messages),
         Command::Convert(command) => command.run(&messages),
         Command::Schema(command) => command.run(),
         Command::Completions(command) => command.run(),

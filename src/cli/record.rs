@@ -62,7 +62,8 @@ pub(super) struct Record {
     /// datagram
     #[arg(long, value_name = "TIME", value_parser = values::duration)]
     idle_stop: Option<Duration>,
-    /// End before the files together are larger than this
+    /// End before more than this has been written, files that --keep has removed
+    /// included
     #[arg(long, value_name = "SIZE", value_parser = values::size)]
     max_size: Option<u64>,
     /// Begin another file when one has this size, such as 100MB, or this age,
@@ -72,8 +73,8 @@ pub(super) struct Record {
     /// Keep only so many of these files, the latest
     #[arg(long, value_name = "N", requires = "rotate", value_parser = clap::value_parser!(u32).range(1..))]
     keep: Option<u32>,
-    /// How much a failure of the machine may cost at most
-    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = values::duration)]
+    /// How much a failure of the machine may cost at most, from 200ms on
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = flush_interval)]
     flush_interval: Duration,
     /// How much the system should hold while simtel is busy
     #[arg(long, value_name = "SIZE", default_value = "32MiB", value_parser = values::size)]
@@ -119,6 +120,8 @@ enum FormatName {
     Pcapng,
 }
 
+/// What Linux can be told to allow.
+const LARGEST_LIMIT: u64 = i32::MAX as u64 / 2;
 /// Forza Horizon 6 uses these ports itself.
 const TAKEN_BY_FORZA: std::ops::RangeInclusive<u16> = 5200..=5300;
 
@@ -207,6 +210,7 @@ impl Record {
             None => (named(Path::new("")), None),
             Some(path) if path.as_os_str() == "-" => (Output::Stdout, None),
             Some(path) if is_folder(path) => (named(path), None),
+            Some(path) if self.format.is_some() => (Output::File(path.into()), None),
             Some(path) => (Output::File(path.into()), Some(by_extension(path)?)),
         };
         if matches!(output, Output::Stdout) && !self.rotate.is_empty() {
@@ -260,7 +264,7 @@ impl Record {
                  may be lost{}",
                 ByteSize(given).display().iec(),
                 ByteSize(self.buffer).display().iec(),
-                match cfg!(target_os = "linux") {
+                match cfg!(target_os = "linux") && self.buffer <= LARGEST_LIMIT {
                     true => format!(
                         "; `sysctl -w net.core.rmem_max={}` allows more",
                         self.buffer
@@ -291,6 +295,15 @@ fn by_extension(path: &Path) -> anyhow::Result<CaptureFormat> {
     }
 }
 
+/// Not less than a datagram takes to the file anyway.
+fn flush_interval(text: &str) -> Result<Duration, String> {
+    let interval = values::duration(text)?;
+    match interval < Duration::from_millis(200) {
+        true => Err("it must be 200ms or longer".into()),
+        false => Ok(interval),
+    }
+}
+
 /// `100MB` or `10m`.
 fn rotation(text: &str) -> Result<Rotation, String> {
     let is_size = text.ends_with(['B', 'b', 'K', 'M', 'G', 'T']);
@@ -309,6 +322,7 @@ pub(super) fn reason_text(reason: StopReason) -> &'static str {
         StopReason::Duration => "duration",
         StopReason::Idle => "idle",
         StopReason::Size => "size",
+        StopReason::Closed => "closed",
         StopReason::Failed => "failed",
     }
 }

@@ -1,6 +1,7 @@
 //! What a recording shows while it goes on and when it is over: a line on a
 //! terminal, JSON for programs, sentences for people.
 
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use bytesize::ByteSize;
@@ -17,7 +18,7 @@ const JSON_INTERVAL: Duration = Duration::from_secs(1);
 /// When to ask whether the game sends at all.
 const NOTHING_YET: Duration = Duration::from_secs(10);
 /// Formats that the status line names.
-const FORMATS_SHOWN: usize = 2;
+const FORMATS_SHOWN: usize = 1;
 
 /// Shows how a recording goes.
 pub(super) struct Status<'a> {
@@ -30,6 +31,8 @@ pub(super) struct Status<'a> {
     /// What was last said of each format.
     said: Vec<String>,
     has_asked: bool,
+    /// Targets that were said not to be reached.
+    unreached: Vec<SocketAddr>,
 }
 
 impl<'a> Status<'a> {
@@ -50,10 +53,19 @@ impl<'a> Status<'a> {
             told_json: Instant::now(),
             said: Vec::new(),
             has_asked: false,
+            unreached: Vec::new(),
         }
     }
 
     pub(super) fn tell(&mut self, report: &Report) {
+        for forward in report.forwards.iter().filter(|forward| forward.failed > 0) {
+            if !self.unreached.contains(&forward.target) {
+                self.unreached.push(forward.target);
+                let target = forward.target;
+                let text = format!("datagrams cannot be passed on to {target}; trying again");
+                self.bar.suspend(|| self.messages.warning(text));
+            }
+        }
         if self.json {
             if self.told_json.elapsed() >= JSON_INTERVAL {
                 self.told_json += JSON_INTERVAL;
@@ -142,17 +154,15 @@ fn line(report: &Report, datagrams: f64, bytes: f64) -> String {
         });
     }
     parts.push(format!("{} packets/s", values::count(datagrams as u64)));
-    parts.push(format!("{}/s", values::bytes(bytes as u64)));
-    parts.push(format!(
-        "{} in all, {}",
-        values::count(received(report)),
-        values::bytes(report.file_bytes)
-    ));
     parts.push(match report.dropped() {
         0 => "none lost".into(),
         lost => format!("{} LOST", values::count(lost)),
     });
+    // What comes later may not find room on the terminal.
     parts.push(values::elapsed(report.elapsed));
+    parts.push(values::count(received(report)));
+    parts.push(values::bytes(report.file_bytes));
+    parts.push(format!("{}/s", values::bytes(bytes as u64)));
     parts.join(" · ")
 }
 
@@ -179,6 +189,7 @@ fn counts(report: &Report) -> Value {
         "datagrams": report.datagrams,
         "bytes": report.payload_bytes,
         "dropped": report.dropped(),
+        "unrecorded": report.unrecorded,
         "file": report.path,
         "files": report.files,
         "file_bytes": report.file_bytes,
@@ -190,6 +201,7 @@ fn counts(report: &Report) -> Value {
             "received": listener.received,
             "dropped_by_system": listener.dropped_by_system,
             "dropped_in_queue": listener.dropped_in_queue,
+            "echoes": listener.echoes,
             "error": listener.error,
         })).collect::<Vec<_>>(),
         "forwards": report.forwards.iter().map(|forward| json!({
@@ -204,10 +216,10 @@ fn counts(report: &Report) -> Value {
             "datagrams": seen.datagrams,
             "bytes": seen.bytes,
             "status": seen.status,
-            "sequence": seen.gaps.map(|gaps| json!({
-                "followed": gaps.followed,
-                "gaps": gaps.gaps,
-                "missing": gaps.missing,
+            "frames": seen.gaps.map(|gaps| json!({
+                "followed": gaps.frames,
+                "missing": gaps.missing_frames,
+                "missing_datagrams": gaps.missing,
                 "pauses": gaps.pauses,
             })),
         })).collect::<Vec<_>>(),
@@ -232,8 +244,10 @@ pub(super) fn summarise(report: &Report, messages: &Messages) {
     let observed = &report.observed;
     for seen in &observed.formats {
         let gaps = match seen.gaps {
-            Some(gaps) if gaps.missing == 0 => ", none missing by the sender's own count",
-            _ => "",
+            Some(gaps) if gaps.missing + gaps.missing_frames == 0 => {
+                format!(", none missing in {} frames", values::count(gaps.frames))
+            }
+            _ => String::new(),
         };
         messages.note(format_args!(
             "  {}: {} datagrams{gaps}",
@@ -274,19 +288,31 @@ fn warn(report: &Report, messages: &Messages) {
                 values::count(listener.dropped_in_queue)
             ));
         }
+        if listener.echoes > 0 {
+            messages.warning(format_args!(
+                "{} datagrams to {address} were our own, passed on and come back; they were not \
+                 passed on again: forward to another port",
+                values::count(listener.echoes)
+            ));
+        }
         if let Some(error) = &listener.error {
             messages.warning(format_args!("receiving at {address} has failed: {error}"));
         }
     }
     for seen in &report.observed.formats {
-        if let Some(gaps) = seen.gaps.filter(|gaps| gaps.missing > 0) {
+        if let Some(gaps) = seen
+            .gaps
+            .filter(|gaps| gaps.missing + gaps.missing_frames > 0)
+        {
             messages.warning(format_args!(
-                "{}: {} datagrams are missing in {} places by the sender's own count{}",
+                "{}: by the numbers of its frames {} datagrams are missing in {} frames, and {} \
+                 frames are missing whole{}",
                 seen.name,
                 values::count(gaps.missing),
-                values::count(gaps.gaps),
+                values::count(gaps.frames),
+                values::count(gaps.missing_frames),
                 match report.dropped() {
-                    0 => "; they were lost before they reached this machine",
+                    0 => "; they may have been lost before they reached this machine",
                     _ => "",
                 }
             ));
@@ -312,6 +338,12 @@ fn warn(report: &Report, messages: &Messages) {
         messages.warning(format_args!(
             "the system's clock was set by {:.3} s meanwhile: the time stamps have a step there",
             report.clock_set_by as f64 / 1e9
+        ));
+    }
+    if report.unrecorded > 0 {
+        messages.note(format_args!(
+            "{} more datagrams arrived that the file does not hold",
+            values::count(report.unrecorded)
         ));
     }
     for note in &report.not_removed {

@@ -2,6 +2,7 @@
 //! compressions, patterns; and sizes and counts as they like to read them.
 
 use std::num::NonZeroUsize;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use bytesize::ByteSize;
@@ -29,6 +30,22 @@ pub(super) fn time_bound(text: &str) -> Result<TimeBound, String> {
     Ok(TimeBound::Offset(nanoseconds))
 }
 
+/// Whether there is anything between the two.
+pub(super) fn check_time_range(
+    from: Option<TimeBound>,
+    until: Option<TimeBound>,
+) -> Result<(), String> {
+    let is_empty = match (from, until) {
+        (Some(TimeBound::Offset(from)), Some(TimeBound::Offset(until)))
+        | (Some(TimeBound::Absolute(from)), Some(TimeBound::Absolute(until))) => until <= from,
+        _ => false,
+    };
+    match is_empty {
+        true => Err("--until must be later than --from".into()),
+        false => Ok(()),
+    }
+}
+
 /// `10s`, `5m`, `500ms`; not nothing.
 pub(super) fn duration(text: &str) -> Result<Duration, String> {
     let explain = || "write a time such as 500ms, 10s, 5m or 2h".to_string();
@@ -41,6 +58,32 @@ pub(super) fn duration(text: &str) -> Result<Duration, String> {
         true => Err("it must be longer than nothing".into()),
         false => Ok(duration),
     }
+}
+
+/// `5ms..20ms`, or `5ms` for always the same.
+pub(super) fn duration_range(text: &str) -> Result<RangeInclusive<Duration>, String> {
+    let (low, high) = text.split_once("..").unwrap_or((text, text));
+    let bound = |text: &str| match text {
+        "0" => Ok(Duration::ZERO),
+        text => duration(text),
+    };
+    let range = bound(low)?..=bound(high)?;
+    match range.is_empty() {
+        true => Err("the first time must not be the longer one".into()),
+        false => Ok(range),
+    }
+}
+
+/// `1%`, `0.5%` or `0.01`, as a share between 0 and 1.
+pub(super) fn share(text: &str) -> Result<f64, String> {
+    let share = match text.strip_suffix('%') {
+        Some(percent) => percent.trim().parse::<f64>().map(|percent| percent / 100.0),
+        None => text.parse(),
+    };
+    share
+        .ok()
+        .filter(|share| (0.0..=1.0).contains(share))
+        .ok_or_else(|| "write a share such as 1% or 0.01".into())
 }
 
 /// `100MB`, `64MiB`, `1GB`, in bytes; not nothing.
@@ -119,6 +162,16 @@ pub(super) fn elapsed(time: Duration) -> String {
     match time.as_secs() {
         0..10 => format!("{:.1}s", time.as_secs_f64()),
         seconds => humantime::format_duration(Duration::from_secs(seconds)).to_string(),
+    }
+}
+
+/// A short time in nanoseconds, in a unit that suits it.
+pub(super) fn precise(nanoseconds: u64) -> String {
+    match nanoseconds {
+        0..100_000 => format!("{:.1} µs", nanoseconds as f64 / 1e3),
+        100_000..1_000_000 => format!("{:.0} µs", nanoseconds as f64 / 1e3),
+        1_000_000..1_000_000_000 => format!("{:.1} ms", nanoseconds as f64 / 1e6),
+        _ => format!("{:.2} s", nanoseconds as f64 / 1e9),
     }
 }
 

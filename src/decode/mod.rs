@@ -130,7 +130,8 @@ impl TimeBound {
 }
 
 impl TimeRange {
-    fn contains(&self, time: i64, start: i64) -> bool {
+    /// Whether a moment of a capture with this start is in it.
+    pub fn contains(&self, time: i64, start: i64) -> bool {
         self.from.is_none_or(|from| time >= from.absolute(start))
             && self.until.is_none_or(|until| time < until.absolute(start))
     }
@@ -417,7 +418,7 @@ impl<'a> Converter<'a> {
         let key: Vec<u64> = columns
             .map(|column| match column {
                 PartitionColumn::Capture => record.capture as u64,
-                PartitionColumn::Field(_, place) => bits(*place, record.bytes),
+                PartitionColumn::Field(_, place) => place.read_bits(record.bytes),
             })
             .collect();
         let pending = match packet.batches.get_mut(&key) {
@@ -454,7 +455,9 @@ impl<'a> Converter<'a> {
         packet: usize,
         payload: &[u8],
     ) -> u128 {
-        let session = layout.session.map_or(0, |session| bits(session, payload));
+        let session = layout
+            .session
+            .map_or(0, |session| session.read_bits(payload));
         if let Some(rule) = layout.active.as_ref().filter(|rule| rule.packet == packet) {
             let known = self.active.entry((number, session)).or_default();
             for car in 0..rule.length.min(128) {
@@ -674,16 +677,6 @@ fn partition_column(layout: &Layout, name: &str) -> anyhow::Result<PartitionColu
             )
         }
     }
-}
-
-/// The bytes of a whole number as they stand, widened with zeros.
-fn bits(place: Place, record: &[u8]) -> u64 {
-    let mut bytes = [0; 8];
-    let length = place.scalar.size().min(8);
-    if let Some(value) = record.get(place.offset..place.offset + length) {
-        bytes[..length].copy_from_slice(value);
-    }
-    u64::from_le_bytes(bytes)
 }
 
 fn text_of_bits(scalar: Scalar, bits: u64) -> String {

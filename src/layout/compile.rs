@@ -70,7 +70,7 @@ pub(super) fn compile(mut definitions: Definitions) -> Result<Layout, LayoutErro
         select: optional(&definitions.select)?,
         session: optional(&definitions.session)?,
         driving: optional(&definitions.driving)?,
-        sequence: optional(&definitions.sequence)?,
+        frame: optional(&definitions.frame)?,
         checks: definitions
             .checks
             .iter()

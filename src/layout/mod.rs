@@ -105,6 +105,17 @@ impl Place {
         self.scalar.read_integer(record.get(self.offset..)?)
     }
 
+    /// The bytes of a whole number at this place as they stand, widened with
+    /// zeros; 0 if they are not there.
+    pub fn read_bits(self, record: &[u8]) -> u64 {
+        let mut bytes = [0; 8];
+        let length = self.scalar.size().min(8);
+        if let Some(value) = record.get(self.offset..self.offset + length) {
+            bytes[..length].copy_from_slice(value);
+        }
+        u64::from_le_bytes(bytes)
+    }
+
     /// The number at this place of `record`, if there is one.
     pub fn read_number(self, record: &[u8]) -> Option<f64> {
         let bytes = record.get(self.offset..)?;
@@ -137,9 +148,9 @@ pub struct Layout {
     pub session: Option<Place>,
     /// Where a record says whether the car is being driven.
     pub driving: Option<Place>,
-    /// A counter of the sender: it grows by about the same from one record of a
-    /// packet to the next, unless some were lost.
-    pub sequence: Option<Place>,
+    /// Where a record says which frame of the game it shows; several packets show
+    /// the same one.
+    pub frame: Option<Place>,
     /// What says in a few words what is going on.
     pub status: Vec<StatusField>,
     /// What holds in every record if the layout is right.

@@ -19,7 +19,7 @@ pub(super) struct Definitions {
     pub select: Option<(Location, String)>,
     pub session: Option<(Location, String)>,
     pub driving: Option<(Location, String)>,
-    pub sequence: Option<(Location, String)>,
+    pub frame: Option<(Location, String)>,
     pub status: Option<(Location, Vec<String>)>,
     pub checks: Vec<CheckDefinition>,
     pub evidence: Option<EvidenceDefinition>,
@@ -206,7 +206,7 @@ fn parse_lines(
             select: None,
             session: None,
             driving: None,
-            sequence: None,
+            frame: None,
             status: None,
             checks: Vec::new(),
             evidence: None,
@@ -349,15 +349,12 @@ impl Parser<'_> {
                 let values = values.iter().map(|value| value.to_string()).collect();
                 definitions.matches.push((at.clone(), field.into(), values));
             }
-            [
-                kind @ ("select" | "session" | "driving" | "sequence"),
-                field,
-            ] => {
+            [kind @ ("select" | "session" | "driving" | "frame"), field] => {
                 let place = match kind {
                     "select" => &mut definitions.select,
                     "session" => &mut definitions.session,
                     "driving" => &mut definitions.driving,
-                    _ => &mut definitions.sequence,
+                    _ => &mut definitions.frame,
                 };
                 if place.replace((at.clone(), field.into())).is_some() {
                     return Err(at.error(format!("a second `{kind}` line: remove one")));
@@ -434,7 +431,7 @@ impl Parser<'_> {
             _ => {
                 return Err(at.error(format!(
                     "cannot read `{line}`: at the margin stand format, game, port, match, select, \
-                     session, driving, sequence, status, check, tell, include, type, axis, header, struct, packet, \
+                     session, driving, frame, status, check, tell, include, type, axis, header, struct, packet, \
                      enum and flags; fields and values are indented below them"
                 )));
             }

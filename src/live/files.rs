@@ -6,7 +6,8 @@ use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -16,12 +17,19 @@ use chrono::DateTime;
 
 use super::queue::Head;
 use super::recorder::TICK;
+use super::udp::PATIENCE;
 use crate::capture::{Arrival, CaptureFormat, Encoder, InterfaceStatistics};
 use crate::disk::sync_folder_of;
 use crate::lock::lock;
 
 /// Enough for one call to the system.
 const WORTH_WRITING: usize = 1 << 18;
+
+/// What a pipe surely takes at once if it takes anything.
+const AT_ONCE: usize = 4_096;
+/// How long a datagram waits at most before it is written: until the slowest of
+/// several sockets has looked up, and the writer twice.
+const LONGEST_ON_THE_WAY: Duration = PATIENCE.saturating_add(TICK.saturating_mul(2));
 
 /// Where recordings go.
 #[derive(Debug, Clone)]
@@ -80,6 +88,8 @@ pub(super) struct Files {
     finished_bytes: u64,
     syncer: Syncer,
     pub written: Written,
+    /// Set when a stream that nobody reads is not to be waited for any more.
+    pub abandoned: Arc<AtomicBool>,
 }
 
 /// What has been written.
@@ -107,7 +117,9 @@ struct Current {
     /// Bytes in the file.
     written: u64,
     began: Instant,
-    flushed: Instant,
+    synced: Instant,
+    /// Whether there is something that was not synced.
+    is_dirty: bool,
     start: i64,
     /// Datagrams of each listener.
     recorded: Vec<u64>,
@@ -115,8 +127,14 @@ struct Current {
 }
 
 enum Sink {
-    Stdout(io::Stdout),
-    File { file: File, path: PathBuf },
+    Stream {
+        stdout: File,
+        abandoned: Arc<AtomicBool>,
+    },
+    File {
+        file: File,
+        path: PathBuf,
+    },
 }
 
 impl Files {
@@ -137,12 +155,12 @@ impl Files {
             finished_bytes: 0,
             syncer: Syncer::start(),
             written: Written::default(),
+            abandoned: Arc::default(),
             options,
             interfaces,
         };
         let none = vec![Drops::default(); files.interfaces.len()];
         files.begin(now, &none)?;
-        files.flush()?;
         Ok(files)
     }
 
@@ -188,6 +206,7 @@ impl Files {
             }
             let end = current.encoder.bytes().len();
             current.pending.push((end, payload.len() as u64));
+            current.is_dirty = true;
             current.recorded[head.listener] += 1;
             if end >= WORTH_WRITING {
                 self.flush()?;
@@ -214,17 +233,30 @@ impl Files {
             return self.end(now, drops);
         }
         // In time for what came just after the last occasion.
-        let patience = self.options.flush_interval.saturating_sub(2 * TICK);
-        let is_stream = matches!(current.sink, Sink::Stdout(_));
-        if !current.pending.is_empty() && (is_stream || current.flushed.elapsed() >= patience) {
-            self.flush()?;
-            if let Some(Current {
-                sink: Sink::File { file, .. },
-                ..
-            }) = &self.current
-            {
-                self.syncer.sync(file);
+        let patience = self
+            .options
+            .flush_interval
+            .saturating_sub(LONGEST_ON_THE_WAY);
+        let is_stream = matches!(current.sink, Sink::Stream { .. });
+        if !current.is_dirty || !is_stream && current.synced.elapsed() < patience {
+            return Ok(());
+        }
+        self.flush()?;
+        let Some(current) = &mut self.current else {
+            return Ok(());
+        };
+        current.synced = Instant::now();
+        current.is_dirty = false;
+        if let Sink::File { file, path } = &current.sink {
+            if is_removed(file) {
+                bail!(
+                    "{} was removed while it was written to: what it held is lost, and the \
+                     recording ends",
+                    path.display()
+                );
             }
+            // If the disk is still busy with the last, it comes next time.
+            current.is_dirty = !self.syncer.sync(file);
         }
         Ok(())
     }
@@ -240,7 +272,10 @@ impl Files {
 
     fn begin(&mut self, now: i64, drops: &[Drops]) -> anyhow::Result<()> {
         let sink = match &self.options.output {
-            Output::Stdout => Sink::Stdout(io::stdout()),
+            Output::Stdout => Sink::Stream {
+                stdout: stdout()?,
+                abandoned: self.abandoned.clone(),
+            },
             Output::File(_) | Output::Named { .. } => {
                 let (file, path) = self.names.create(self.options.force)?;
                 sync_folder_of(&path);
@@ -258,13 +293,15 @@ impl Files {
             pending: Vec::new(),
             written: 0,
             began: Instant::now(),
-            flushed: Instant::now(),
+            synced: Instant::now(),
+            is_dirty: true,
             start: now,
             recorded: vec![0; self.interfaces.len()],
             drops_before: drops.to_vec(),
         });
         self.keep_to_the_ring();
-        Ok(())
+        // A file is one from its first moment.
+        self.flush()
     }
 
     /// Ends the current file, if there is one.
@@ -384,7 +421,6 @@ impl Current {
     }
 
     fn flush(&mut self) -> Result<Flushed, (Flushed, io::Error)> {
-        self.flushed = Instant::now();
         let bytes = self.encoder.bytes();
         let mut done = 0;
         let result = loop {
@@ -423,16 +459,68 @@ impl Current {
 impl Write for Sink {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
-            Sink::Stdout(stdout) => stdout.write(bytes),
+            Sink::Stream { stdout, abandoned } => {
+                while !is_writable(stdout)? {
+                    if abandoned.load(Ordering::Acquire) {
+                        let what = "whoever reads it has stopped reading";
+                        return Err(io::Error::new(ErrorKind::TimedOut, what));
+                    }
+                }
+                stdout.write(&bytes[..bytes.len().min(AT_ONCE)])
+            }
             Sink::File { file, .. } => file.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match self {
-            Sink::Stdout(stdout) => stdout.flush(),
-            Sink::File { .. } => Ok(()),
+            Sink::Stream { stdout: file, .. } | Sink::File { file, .. } => file.flush(),
         }
+    }
+}
+
+/// Standard output without the buffer that the library has for it.
+fn stdout() -> io::Result<File> {
+    #[cfg(unix)]
+    let stdout = std::os::fd::AsFd::as_fd(&io::stdout()).try_clone_to_owned()?;
+    #[cfg(windows)]
+    let stdout = std::os::windows::io::AsHandle::as_handle(&io::stdout()).try_clone_to_owned()?;
+    Ok(File::from(stdout))
+}
+
+/// Waits a moment for whoever reads a pipe.
+#[cfg(unix)]
+fn is_writable(pipe: &File) -> io::Result<bool> {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let patience = Timespec {
+        tv_sec: 0,
+        tv_nsec: 50_000_000,
+    };
+    match poll(&mut [PollFd::new(pipe, PollFlags::OUT)], Some(&patience)) {
+        Ok(ready) => Ok(ready > 0),
+        Err(rustix::io::Errno::INTR) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Other systems cannot tell.
+#[cfg(not(unix))]
+fn is_writable(_pipe: &File) -> io::Result<bool> {
+    Ok(true)
+}
+
+/// Whether a file has no name any more.
+fn is_removed(file: &File) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        file.metadata().is_ok_and(|metadata| metadata.nlink() == 0)
+    }
+    #[cfg(not(unix))]
+    {
+        // Where files in use cannot be removed.
+        let _ = file;
+        false
     }
 }
 
@@ -569,14 +657,12 @@ impl Syncer {
         }
     }
 
-    /// Syncs a file soon, unless that is under way.
-    fn sync(&self, file: &File) {
+    /// Syncs a file soon; `false` if there is no time for it yet.
+    fn sync(&self, file: &File) -> bool {
         let (Some(files), Ok(file)) = (&self.files, file.try_clone()) else {
-            return;
+            return false;
         };
-        match files.try_send(file) {
-            Ok(()) | Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => {}
-        }
+        files.try_send(file).is_ok()
     }
 
     /// Syncs a file that is complete.

@@ -2,9 +2,12 @@
 //! is not there is counted, and disturbs nobody.
 
 use std::io;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+
+use super::send::{SendOptions, connect, is_refusal};
+use super::udp::canonical;
 
 /// How long a target without a way to it is left alone.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
@@ -23,7 +26,7 @@ pub(super) struct ForwardCounts {
 pub(super) struct Forwarder<'a> {
     target: SocketAddr,
     counts: &'a ForwardCounts,
-    socket: Option<UdpSocket>,
+    socket: Option<(UdpSocket, Option<SocketAddr>)>,
     tried: Instant,
 }
 
@@ -32,18 +35,23 @@ impl<'a> Forwarder<'a> {
         Forwarder {
             target,
             counts,
-            socket: connect(target).ok(),
+            socket: open(target).ok(),
             tried: Instant::now(),
         }
+    }
+
+    /// Where the datagrams that it sends come from.
+    pub fn source(&self) -> Option<SocketAddr> {
+        self.socket.as_ref()?.1
     }
 
     pub fn send(&mut self, payload: &[u8]) {
         let count = |counter: &AtomicU64| counter.fetch_add(1, Ordering::Relaxed);
         if self.socket.is_none() && self.tried.elapsed() > RETRY_AFTER {
             self.tried = Instant::now();
-            self.socket = connect(self.target).ok();
+            self.socket = open(self.target).ok();
         }
-        let Some(socket) = &self.socket else {
+        let Some((socket, _)) = &self.socket else {
             count(&self.counts.failed);
             return;
         };
@@ -53,28 +61,23 @@ impl<'a> Forwarder<'a> {
             count(&self.counts.refused);
             result = socket.send(payload);
         }
-        count(match result {
-            Ok(_) => &self.counts.sent,
-            Err(_) => &self.counts.failed,
-        });
+        match result {
+            Ok(_) => count(&self.counts.sent),
+            Err(error) => {
+                // This machine may have another address by now.
+                if error.kind() != io::ErrorKind::WouldBlock && !is_refusal(&error) {
+                    self.socket = None;
+                }
+                count(&self.counts.failed)
+            }
+        };
     }
 }
 
-fn is_refusal(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::ConnectionRefused | io::ErrorKind::ConnectionReset
-    )
-}
-
-/// A connected socket, which unlike others learns that nobody listens.
-fn connect(target: SocketAddr) -> io::Result<UdpSocket> {
-    let socket = match target {
-        SocketAddr::V4(_) => UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?,
-        SocketAddr::V6(_) => UdpSocket::bind((Ipv6Addr::UNSPECIFIED, 0))?,
-    };
-    socket.set_broadcast(true)?;
+/// A socket that never makes its thread wait.
+fn open(target: SocketAddr) -> io::Result<(UdpSocket, Option<SocketAddr>)> {
+    let socket = connect(target, None, &SendOptions::default())?;
     socket.set_nonblocking(true)?;
-    socket.connect(target)?;
-    Ok(socket)
+    let source = socket.local_addr().ok().map(canonical);
+    Ok((socket, source))
 }

@@ -1,17 +1,28 @@
-//! Live sources and targets: what comes in from the network while it happens.
+//! Live sources and targets: what comes in from the network while it happens,
+//! and what goes out as if it happened.
 //! Capture files are made in `capture`, what datagrams are is known to
 //! `formats`; how all this is shown is the CLI's affair.
 
+mod faults;
+mod feed;
 mod files;
 mod forward;
 mod observe;
+mod pace;
+mod player;
 mod queue;
 mod recorder;
+mod send;
 mod udp;
 
+pub use faults::{FaultCounts, FaultOptions};
+pub use feed::{Condition, FeedOptions, FeedReport, Filter, FilterBy, TickEncoding};
 pub use files::{FileOptions, Output, Rotation};
-pub use observe::{FormatSeen, Observed, SequenceGaps};
+pub use observe::{FormatSeen, FrameGaps, Observed};
+pub use pace::{DEFAULT_SPIN, Speed};
+pub use player::{Control, Lateness, PlayOptions, PlayReport, Player};
 pub use recorder::{
     ForwardReport, ListenerReport, RecordOptions, Recorder, Report, StopReason, StopRules,
 };
+pub use send::{SendOptions, Target, TargetCounts};
 pub use udp::{Group, ListenAddress, ListenOptions, Listener, resolve};

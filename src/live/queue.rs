@@ -25,6 +25,8 @@ pub(super) struct Batch {
 pub(super) struct Head {
     pub listener: usize,
     pub time: i64,
+    /// The latest time of its listener so far, should the clock go back.
+    pub order: i64,
     pub source: SocketAddr,
     pub destination: SocketAddr,
     /// Lost since the one before of this listener.
@@ -34,10 +36,11 @@ pub(super) struct Head {
 }
 
 impl Batch {
-    fn push(&mut self, listener: usize, received: &Received<'_>, lost_before: u64) {
+    fn push(&mut self, listener: usize, received: &Received<'_>, order: i64, lost_before: u64) {
         self.heads.push(Head {
             listener,
             time: received.time,
+            order,
             source: received.source,
             destination: received.destination,
             lost_before,
@@ -113,14 +116,20 @@ impl Queue {
     }
 
     /// Adds a datagram; `false` if there is no room for it.
-    pub fn push(&self, listener: usize, received: &Received<'_>, lost_before: u64) -> bool {
+    pub fn push(
+        &self,
+        listener: usize,
+        received: &Received<'_>,
+        order: i64,
+        lost_before: u64,
+    ) -> bool {
         let mut state = lock(&self.state);
         let added = received.payload.len() + size_of::<Head>();
         if state.batch.size() + added > self.limit {
             return false;
         }
         let before = state.batch.size();
-        state.batch.push(listener, received, lost_before);
+        state.batch.push(listener, received, order, lost_before);
         if before < WORTH_WAKING && state.batch.size() >= WORTH_WAKING {
             self.filled.notify_one();
         }
@@ -165,9 +174,9 @@ mod tests {
     fn what_finds_no_room_is_refused_and_the_rest_is_whole() {
         let queue = Queue::new(3 * (size_of::<Head>() + 4), 1);
         for time in 0..3 {
-            assert!(queue.push(0, &received(time, &[time as u8; 4]), 0));
+            assert!(queue.push(0, &received(time, &[time as u8; 4]), time, 0));
         }
-        assert!(!queue.push(0, &received(3, &[3; 4]), 0));
+        assert!(!queue.push(0, &received(3, &[3; 4]), 3, 0));
         let mut batch = Batch::default();
         assert!(queue.take(&mut batch, Duration::ZERO));
         for (time, head) in (0..3).zip(&batch.heads) {
@@ -175,7 +184,7 @@ mod tests {
             assert_eq!(batch.payload(head), [time; 4]);
         }
         batch.clear();
-        assert!(queue.push(0, &received(4, &[4; 4]), 1));
+        assert!(queue.push(0, &received(4, &[4; 4]), 4, 1));
         queue.close();
         assert!(!queue.take(&mut batch, Duration::from_secs(60)));
         assert_eq!(batch.heads.len(), 1);
@@ -185,7 +194,12 @@ mod tests {
     fn batches_split_and_join() {
         let mut batch = Batch::default();
         for time in 0..5 {
-            batch.push(0, &received(time, &vec![time as u8; time as usize]), 0);
+            batch.push(
+                0,
+                &received(time, &vec![time as u8; time as usize]),
+                time,
+                0,
+            );
         }
         let mut rest = batch.split_off(2);
         assert_eq!(batch.heads.len(), 2);

@@ -2,6 +2,7 @@
 //! writes, and a clock that says when it is over. Between them lies a bounded
 //! queue. Everything that gets lost on the way is counted.
 
+use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -11,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::bail;
 
-use super::files::{Drops, FileOptions, Files, Written};
+use super::files::{Drops, FileOptions, Files, Output, Written};
 use super::forward::{ForwardCounts, Forwarder};
 use super::observe::{Observed, Observer};
 use super::queue::{Batch, Queue};
@@ -25,6 +26,8 @@ pub(super) const TICK: Duration = Duration::from_millis(50);
 const TELL: Duration = Duration::from_millis(250);
 /// What may wait to be written: two minutes of a game's traffic.
 const QUEUE_BYTES: usize = 64 << 20;
+/// After the end, how long whoever reads a stream has for the rest.
+const LAST_READ: Duration = Duration::from_secs(2);
 /// After the end, how long what has already arrived may be taken.
 const LAST_MOMENT: Duration = Duration::from_secs(1);
 /// Before a socket that fails is asked again.
@@ -60,6 +63,8 @@ pub enum StopReason {
     Duration,
     Idle,
     Size,
+    /// Whoever reads standard output has had enough.
+    Closed,
     Failed,
 }
 
@@ -80,6 +85,9 @@ pub struct Report {
     pub listeners: Vec<ListenerReport>,
     pub forwards: Vec<ForwardReport>,
     pub observed: Observed,
+    /// Datagrams that arrived after all, but too late for a file that was full,
+    /// closed or failed.
+    pub unrecorded: u64,
     /// By how many nanoseconds the system's clock was set meanwhile.
     pub clock_set_by: i64,
     /// Whether time stamps are those of the kernel.
@@ -101,6 +109,8 @@ pub struct ListenerReport {
     pub dropped_by_system: Option<u64>,
     /// Received, but there was no room to keep them until they were written.
     pub dropped_in_queue: u64,
+    /// Datagrams that were passed on and came back.
+    pub echoes: u64,
     /// The last error of the socket.
     pub error: Option<String>,
 }
@@ -135,12 +145,28 @@ pub struct Recorder {
 }
 
 /// What one thread that receives says of itself.
-#[derive(Default)]
 struct Counts {
     received: AtomicU64,
     dropped_by_system: AtomicU64,
     dropped_in_queue: AtomicU64,
+    /// Datagrams that we have passed on and that came back.
+    echoes: AtomicU64,
+    /// All that was stamped before this moment is in the queue.
+    until: AtomicI64,
     error: Mutex<Option<String>>,
+}
+
+impl Counts {
+    fn new() -> Counts {
+        Counts {
+            received: AtomicU64::new(0),
+            dropped_by_system: AtomicU64::new(0),
+            dropped_in_queue: AtomicU64::new(0),
+            echoes: AtomicU64::new(0),
+            until: AtomicI64::new(i64::MIN),
+            error: Mutex::new(None),
+        }
+    }
 }
 
 /// What all threads know of each other.
@@ -176,6 +202,7 @@ impl Recorder {
     /// If an address cannot be had, what is passed on would come back, or the
     /// file cannot be written.
     pub fn open(options: RecordOptions) -> anyhow::Result<Recorder> {
+        check_addresses(&options)?;
         let addresses = options.addresses.iter();
         let listeners = addresses
             .map(|address| Listener::open(*address, &options.listen))
@@ -225,7 +252,7 @@ impl Recorder {
             started: Instant::now(),
             end: AtomicI64::new(i64::MAX),
             last: AtomicU64::new(0),
-            counts: listeners.iter().map(|_| Counts::default()).collect(),
+            counts: listeners.iter().map(|_| Counts::new()).collect(),
             forwards: options
                 .forwards
                 .iter()
@@ -236,6 +263,8 @@ impl Recorder {
             written: Mutex::new(files.written.clone()),
             is_full: AtomicBool::new(false),
         };
+        let is_stream = matches!(options.files.output, Output::Stdout);
+        let abandoned = files.abandoned.clone();
         let mut clock = Clock::new();
         let report = |clock: &mut Clock| Report::new(&shared, &listeners, &options, clock);
         let (reason, failure) = thread::scope(|scope| {
@@ -248,18 +277,77 @@ impl Recorder {
                 watch(&report(&mut clock))
             });
             shared.end.store(now(), Ordering::Release);
+            // Whoever reads a stream may have stopped without closing it.
+            let ended = Instant::now();
+            while is_stream && !writer.is_finished() && ended.elapsed() < LAST_READ {
+                thread::sleep(TICK / 5);
+            }
+            abandoned.store(true, Ordering::Release);
             match writer.join() {
                 Ok(Ok(())) => (reason, None),
+                Ok(Err(error)) if is_stream && is_closed(&error) => (StopReason::Closed, None),
                 Ok(Err(error)) => (StopReason::Failed, Some(error)),
                 Err(panic) => std::panic::resume_unwind(panic),
             }
         });
+        let done = report(&mut clock);
+        let queued: u64 = done
+            .listeners
+            .iter()
+            .map(|l| l.received - l.dropped_in_queue)
+            .sum();
         Report {
+            unrecorded: queued.saturating_sub(done.datagrams),
             reason: Some(reason),
             failure,
-            ..report(&mut clock)
+            ..done
         }
     }
+}
+
+/// Catches what no system could do, before it says so in its own words.
+fn check_addresses(options: &RecordOptions) -> anyhow::Result<()> {
+    let addresses = &options.addresses;
+    for (number, address) in addresses.iter().enumerate() {
+        let same_port =
+            |other: &&ListenAddress| other.port() == address.port() && address.port() > 0;
+        let covers = |other: &&ListenAddress| match (address, other) {
+            (ListenAddress::One(one), ListenAddress::One(other)) => {
+                one.is_ipv4() == other.is_ipv4()
+                    && (one.ip() == other.ip()
+                        || one.ip().is_unspecified()
+                        || other.ip().is_unspecified())
+            }
+            _ => true,
+        };
+        if let Some(other) = addresses[..number]
+            .iter()
+            .find(|a| same_port(a) && covers(a))
+        {
+            bail!("{other} and {address} are the same port twice: --listen one of them");
+        }
+    }
+    for group in &options.listen.groups {
+        if !addresses.iter().any(|address| group.fits(*address)) {
+            bail!(
+                "--multicast {group} reaches none of the addresses that are listened at: listen at \
+                 the port alone, or at all addresses of the group's family"
+            );
+        }
+    }
+    if let Some(target) = options.forwards.iter().find(|target| target.port() == 0) {
+        bail!("--forward {target} has no port");
+    }
+    Ok(())
+}
+
+/// Whether a write has failed since nobody reads any more.
+fn is_closed(error: &anyhow::Error) -> bool {
+    let mut causes = error.chain();
+    causes.any(|cause| {
+        let error = cause.downcast_ref::<io::Error>();
+        error.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+    })
 }
 
 /// Waits for the end, and says why it has come.
@@ -311,6 +399,7 @@ fn receive(shared: &Shared, number: usize, mut receiver: Receiver, targets: &[So
         .map(|(target, counts)| Forwarder::new(*target, counts))
         .collect();
     let mut lost = 0;
+    let mut newest = i64::MIN;
     let mut counted = Instant::now();
     let mut over_since = None;
     loop {
@@ -327,11 +416,20 @@ fn receive(shared: &Shared, number: usize, mut receiver: Receiver, targets: &[So
                 is_past_end = true;
                 return;
             }
-            for forwarder in &mut forwarders {
-                forwarder.send(received.payload);
+            // What we have passed on must not go round for ever.
+            if forwarders
+                .iter()
+                .any(|forwarder| forwarder.source() == Some(received.source))
+            {
+                counts.echoes.fetch_add(1, Ordering::Relaxed);
+            } else {
+                for forwarder in &mut forwarders {
+                    forwarder.send(received.payload);
+                }
             }
             counts.received.fetch_add(1, Ordering::Relaxed);
-            match shared.queue.push(number, &received, lost) {
+            newest = newest.max(received.time);
+            match shared.queue.push(number, &received, newest, lost) {
                 true => lost = 0,
                 false => {
                     lost += 1;
@@ -340,24 +438,33 @@ fn receive(shared: &Shared, number: usize, mut receiver: Receiver, targets: &[So
             }
         });
         let is_empty = match result {
-            Ok(0) => true,
-            Ok(_) => {
+            Ok(taken) if taken.count == 0 => {
+                newest = newest.max(taken.until);
+                true
+            }
+            Ok(taken) => {
+                newest = newest.max(taken.until);
                 let elapsed = shared.started.elapsed().as_nanos();
                 let elapsed = u64::try_from(elapsed).unwrap_or(u64::MAX);
                 shared.last.fetch_max(elapsed, Ordering::Relaxed);
                 false
             }
             Err(error) => {
+                // Others need not wait for it.
+                newest = newest.max(now());
                 *lock(&counts.error) = Some(error.to_string());
                 thread::sleep(PAUSE_AFTER_ERROR);
                 true
             }
         };
+        counts.until.store(newest, Ordering::Release);
         let over_since = match is_over {
             true => *over_since.get_or_insert_with(Instant::now),
             false => Instant::now(),
         };
-        let is_last = is_over && (is_empty || is_past_end || over_since.elapsed() > LAST_MOMENT);
+        let is_full = shared.is_full.load(Ordering::Acquire);
+        let is_last =
+            is_full || is_over && (is_empty || is_past_end || over_since.elapsed() > LAST_MOMENT);
         if (is_empty || is_last || counted.elapsed() >= TELL)
             && let Some(drops) = receiver.drops()
         {
@@ -377,12 +484,19 @@ fn write(shared: &Shared, files: &mut Files) -> anyhow::Result<()> {
     let mut batch = Batch::default();
     let mut result = Ok(());
     loop {
+        // Asked before the queue, so that all until then is in what it gives.
+        let until = shared
+            .counts
+            .iter()
+            .map(|counts| counts.until.load(Ordering::Acquire))
+            .min();
         let more = shared.queue.take(&mut batch, TICK);
+        let until = until.filter(|_| more).unwrap_or(i64::MAX);
         if shared.is_full.load(Ordering::Relaxed) {
             // What still comes has no place any more.
             batch.clear();
         } else {
-            let ready = sorter.sort(&mut batch, more);
+            let ready = sorter.sort(&mut batch, until);
             let is_full = match write_batch(shared, files, ready) {
                 Ok(has_room) => !has_room,
                 Err(error) => {
@@ -425,13 +539,11 @@ fn write_batch(shared: &Shared, files: &mut Files, batch: &mut Batch) -> anyhow:
 }
 
 /// Brings what several sockets have received into the order of its time
-/// stamps. What is newer than all of the batch before waits for the next one,
-/// in which another socket may have something older.
+/// stamps: what is newer than what all of them have taken waits.
 struct Sorter {
     is_needed: bool,
     waiting: Batch,
     ready: Batch,
-    newest: i64,
 }
 
 impl Sorter {
@@ -440,28 +552,20 @@ impl Sorter {
             is_needed: sockets > 1,
             waiting: Batch::default(),
             ready: Batch::default(),
-            newest: i64::MIN,
         }
     }
 
-    /// Takes over `batch` and returns what can be written; all of it if no more
-    /// will come.
-    fn sort<'a>(&'a mut self, batch: &'a mut Batch, more: bool) -> &'a mut Batch {
+    /// Takes over `batch`, and returns what can be written: all that came until
+    /// this moment.
+    fn sort<'a>(&'a mut self, batch: &'a mut Batch, until: i64) -> &'a mut Batch {
         if !self.is_needed {
             return batch;
         }
-        let is_quiet = batch.heads.is_empty();
         std::mem::swap(&mut self.ready, &mut self.waiting);
         self.ready.append(batch);
-        self.ready.heads.sort_by_key(|head| head.time);
-        let ready = match more && !is_quiet {
-            true => self
-                .ready
-                .heads
-                .partition_point(|head| head.time <= self.newest),
-            false => self.ready.heads.len(),
-        };
-        self.newest = self.ready.heads.last().map_or(i64::MIN, |head| head.time);
+        self.ready.heads.sort_by_key(|head| head.order);
+        let heads = &self.ready.heads;
+        let ready = heads.partition_point(|head| head.order <= until);
         self.waiting = self.ready.split_off(ready);
         &mut self.ready
     }
@@ -524,6 +628,7 @@ impl Report {
                     dropped_by_system: Receiver::KERNEL_TIME
                         .then(|| load(&counts.dropped_by_system)),
                     dropped_in_queue: load(&counts.dropped_in_queue),
+                    echoes: load(&counts.echoes),
                     error: lock(&counts.error).clone(),
                 })
                 .collect(),
@@ -536,6 +641,7 @@ impl Report {
                 })
                 .collect(),
             observed: lock(&shared.observer).observed(),
+            unrecorded: 0,
             clock_set_by: clock.set_by(),
             kernel_time: Receiver::KERNEL_TIME,
             not_removed: written.not_removed,

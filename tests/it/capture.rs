@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use simtel::capture::{Capture, PacketCounts};
 
 use crate::support::{
-    MICROSECONDS, NANOSECONDS, Order, SAMPLE, Workplace, destination, ethernet, hex, ipv4, ipv6,
-    pcap, pcap_header, pcap_record, source,
+    MICROSECONDS, NANOSECONDS, Order, SAMPLE, Workplace, destination, ethernet, hex, ipv4,
+    ipv4_fragments, ipv6, pcap, pcap_header, pcap_record, source,
 };
 
 const PAYLOAD: &[u8] = b"telemetry";
@@ -242,25 +242,7 @@ fn contradictory_lengths_are_malformed() {
     assert_eq!(read.counts.malformed, 1);
 }
 
-/// Splits an IPv4 packet into fragments with `size` bytes of payload each.
-fn ipv4_fragments(packet: &[u8], identification: u16, size: usize) -> Vec<Vec<u8>> {
-    let (header, payload) = packet.split_at(20);
-    let pieces: Vec<&[u8]> = payload.chunks(size).collect();
-    let last = pieces.len() - 1;
-    let fragment = |(number, piece): (usize, &&[u8])| {
-        let mut header = header.to_vec();
-        header[2..4].copy_from_slice(&((20 + piece.len()) as u16).to_be_bytes());
-        header[4..6].copy_from_slice(&identification.to_be_bytes());
-        let more = if number < last { 0x2000 } else { 0 };
-        let offset = (number * size / 8) as u16 | more;
-        header[6..8].copy_from_slice(&offset.to_be_bytes());
-        header[10..12].fill(0);
-        [&header, *piece].concat()
-    };
-    pieces.iter().enumerate().map(fragment).collect()
-}
-
-/// The same for IPv6, with a fragment header in each.
+/// Splits an IPv6 packet into fragments, with a fragment header in each.
 fn ipv6_fragments(packet: &[u8], identification: u32, size: usize) -> Vec<Vec<u8>> {
     let (header, payload) = packet.split_at(40);
     let pieces: Vec<&[u8]> = payload.chunks(size).collect();

@@ -9,6 +9,7 @@ mod golden;
 mod ibt;
 mod layout;
 mod record;
+mod replay;
 mod snapshots;
 mod support;
 mod user_layout;

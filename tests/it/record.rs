@@ -426,12 +426,30 @@ fn a_forward_that_would_come_back_is_refused() {
         (free.clone(), format!("0.0.0.0:{free}")),
         (format!("127.0.0.1:{free}"), format!("127.0.0.1:{free}")),
         (format!("0.0.0.0:{free}"), format!("127.0.0.3:{free}")),
+        (format!("127.0.0.1:{free}"), format!("0.0.0.0:{free}")),
+        (
+            format!("127.0.0.1:{free}"),
+            format!("[::ffff:127.0.0.1]:{free}"),
+        ),
+        (
+            format!("0.0.0.0:{free}"),
+            format!("[::ffff:127.0.0.1]:{free}"),
+        ),
+        (format!("0.0.0.0:{free}"), format!("255.255.255.255:{free}")),
+        (
+            format!("0.0.0.0:{free}"),
+            "239.1.2.3:PORT".replace("PORT", &free),
+        ),
     ] {
         // Only Linux has all of 127.0.0.0/8.
         if target.starts_with("127.0.0.3") && !cfg!(target_os = "linux") {
             continue;
         }
-        let run = place.run(&["record", "udp", "--listen", &listen, "--forward", &target]);
+        let mut arguments = vec!["record", "udp", "--listen", &listen, "--forward", &target];
+        if target.starts_with("239") {
+            arguments.extend(["--multicast", "239.1.2.3@127.0.0.1"]);
+        }
+        let run = place.run(&arguments);
         assert_eq!(run.code, 1, "{listen} {target}: {}", run.stderr);
         assert!(
             run.stderr.contains("would send everything back"),
@@ -471,6 +489,25 @@ fn a_port_that_is_taken_is_explained() {
         }
     }
     assert_eq!(place.files("").len(), 0, "no file was begun");
+    for (arguments, said) in [
+        (
+            ["--listen", "5", "--listen", "127.0.0.1:5"],
+            "the same port twice",
+        ),
+        (
+            ["--listen", "127.0.0.1:5", "--multicast", "239.1.2.3"],
+            "reaches none of the addresses",
+        ),
+        (
+            ["--listen", "0.0.0.0:5", "--multicast", "ff02::1"],
+            "reaches none of the addresses",
+        ),
+        (["--listen", "5", "--forward", "127.0.0.1:0"], "has no port"),
+    ] {
+        let run = place.run(&[&["record", "udp"][..], &arguments].concat());
+        assert_eq!(run.code, 1, "{arguments:?}");
+        assert!(run.stderr.contains(said), "{}", run.stderr);
+    }
     let run = place.run(&["record", "udp", "--listen", "192.0.2.1:0"]);
     assert_eq!(run.code, 1);
     assert!(
@@ -1013,35 +1050,228 @@ fn people_are_told_in_words() {
 fn what_is_missing_by_the_senders_own_count_is_told() {
     let place = Workplace::new();
     let recording = Recording::start(&place, &["f1", "--listen", "127.0.0.1:0", "-o", "a.pcap"]);
-    let telemetry = sample_payloads()
-        .into_iter()
-        .find(|payload| payload.len() == 1_352);
-    let mut telemetry = telemetry.expect("car telemetry");
+    let payloads = sample_payloads();
+    let of_id = |id: u8| payloads.iter().find(|payload| payload[6] == id).cloned();
+    let mut packets = [0, 2, 6].map(|id| of_id(id).expect("a packet"));
     let socket = sender();
-    let frames = (1_000_u32..1_120).filter(|frame| ![1_020, 1_050, 1_051].contains(frame));
     let mut sent = 0;
     let start = Instant::now();
-    for frame in frames {
-        // The frame, and the frame that never goes back.
-        telemetry[19..23].copy_from_slice(&frame.to_le_bytes());
-        telemetry[23..27].copy_from_slice(&frame.to_le_bytes());
+    for frame in 1_000_u32..1_150 {
         let due = Duration::from_millis(4) * (frame - 1_000);
         std::thread::sleep(due.saturating_sub(start.elapsed()));
-        socket
-            .send_to(&telemetry, recording.address())
-            .expect("sent");
-        sent += 1;
+        for (position, packet) in packets.iter_mut().enumerate() {
+            // Two single packets and five whole frames get lost.
+            if (frame, position) == (1_020, 0)
+                || (frame, position) == (1_030, 2)
+                || (1_050..1_055).contains(&frame)
+            {
+                continue;
+            }
+            // The frame, and the frame that never goes back.
+            packet[19..23].copy_from_slice(&frame.to_le_bytes());
+            packet[23..27].copy_from_slice(&frame.to_le_bytes());
+            socket.send_to(packet, recording.address()).expect("sent");
+            sent += 1;
+        }
     }
     let done = recording.stop_after(sent);
     assert_eq!(done.code, Some(0), "lost on the network, not here");
-    let sequence = &done.report["formats"][0]["sequence"];
-    assert_eq!(sequence["missing"], 3, "{sequence}");
-    assert_eq!(sequence["gaps"], 2, "{sequence}");
+    let frames = &done.report["formats"][0]["frames"];
+    assert_eq!(frames["missing_datagrams"], 2, "{frames}");
+    assert_eq!(frames["missing"], 5, "{frames}");
+    let warnings = done.warnings();
+    assert!(
+        warnings.contains("2 datagrams are missing in"),
+        "{warnings}"
+    );
+    assert!(
+        warnings.contains("and 5 frames are missing whole"),
+        "{warnings}"
+    );
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn drops_are_counted_right_when_the_buffer_fills_again_and_again() {
+    let place = Workplace::new();
+    let recording = Recording::start(
+        &place,
+        &[
+            "udp",
+            "--listen",
+            "127.0.0.1:0",
+            "-o",
+            "a.pcapng",
+            "--buffer",
+            "150kB",
+        ],
+    );
+    let socket = sender();
+    let mut sent = 0;
+    for _ in 0..3 {
+        recording.signal("-STOP");
+        for _ in 0..2_000 {
+            socket
+                .send_to(&numbered(sent, 1_352), recording.address())
+                .expect("sent");
+            sent += 1;
+        }
+        recording.signal("-CONT");
+        for _ in 0..300 {
+            socket
+                .send_to(&numbered(sent, 1_352), recording.address())
+                .expect("sent");
+            sent += 1;
+            std::thread::sleep(Duration::from_micros(100));
+        }
+    }
+    let done = recording.stop_after(sent);
+    let recorded = read(&place, "a.pcapng");
+    assert!(done.number("dropped") > 1_000, "{}", done.report);
+    assert_eq!(recorded.len() as u64 + done.number("dropped"), sent);
+    assert_eq!(done.number("datagrams"), recorded.len() as u64);
+    assert_eq!(done.code, Some(3));
+}
+
+#[cfg(unix)]
+#[test]
+fn several_sockets_are_in_order_after_a_stall() {
+    let place = Workplace::new();
+    let recording = Recording::start(
+        &place,
+        &[
+            "udp",
+            "--listen",
+            "127.0.0.1:0",
+            "--listen",
+            "127.0.0.1:0",
+            "-o",
+            "a.pcap",
+        ],
+    );
+    let socket = sender();
+    let mut sent = 0;
+    for _ in 0..2 {
+        recording.signal("-STOP");
+        for number in 0..90 {
+            // Many to one of them, few to the other.
+            let target = recording.addresses[usize::from(number % 10 == 0)];
+            socket.send_to(&numbered(sent, 100), target).expect("sent");
+            sent += 1;
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        recording.signal("-CONT");
+        std::thread::sleep(Duration::from_millis(300));
+    }
+    let done = recording.stop_after(sent);
+    assert_eq!(done.code, Some(0), "{}", done.warnings());
+    assert_eq!(
+        numbers(&read(&place, "a.pcap")),
+        (0..sent).collect::<Vec<_>>()
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn one_ctrl_c_may_come_twice() {
+    let place = Workplace::new();
+    let recording = Recording::start(
+        &place,
+        &[
+            "udp",
+            "--listen",
+            "127.0.0.1:0",
+            "-o",
+            "a.pcap",
+            "--flush-interval",
+            "1h",
+        ],
+    );
+    for number in 0..100 {
+        sender()
+            .send_to(&numbered(number, 50), recording.address())
+            .expect("sent");
+    }
+    recording.signal("-INT");
+    // It may have ended already.
+    let pid = recording.child.id().to_string();
+    Command::new("kill")
+        .args(["-INT", &pid])
+        .stderr(Stdio::null())
+        .status()
+        .expect("kill runs");
+    let done = recording.done();
+    assert_eq!(done.code, Some(0));
+    assert_eq!(read(&place, "a.pcap").len(), 100);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_is_removed_is_no_recording() {
+    let place = Workplace::new();
+    let recording = Recording::start(
+        &place,
+        &[
+            "udp",
+            "--listen",
+            "127.0.0.1:0",
+            "-o",
+            "a.pcap",
+            "--flush-interval",
+            "200ms",
+        ],
+    );
+    std::fs::remove_file(place.path("a.pcap")).expect("a file");
+    sender()
+        .send_to(&numbered(0, 50), recording.address())
+        .expect("sent");
+    let done = recording.done();
+    assert_eq!(done.code, Some(1));
     assert!(
         done.warnings()
-            .contains("3 datagrams are missing in 2 places by the sender's own count"),
-        "{}",
-        done.warnings()
+            .contains("a.pcap was removed while it was written to")
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_reader_that_stalls_does_not_keep_a_recording_from_ending() {
+    let place = Workplace::new();
+    let mut recording = Recording::start(
+        &place,
+        &[
+            "udp",
+            "--listen",
+            "127.0.0.1:0",
+            "-o",
+            "-",
+            "--duration",
+            "1s",
+        ],
+    );
+    let socket = sender();
+    for number in 0..300 {
+        socket
+            .send_to(&numbered(number, 1_000), recording.address())
+            .expect("sent");
+    }
+    let started = Instant::now();
+    let stdout = recording.child.stdout.take().expect("standard output");
+    let code = recording.child.wait().expect("an end").code();
+    assert!(started.elapsed() < PATIENCE);
+    assert_eq!(code, Some(1));
+    drop(stdout);
+    let end = recording.wait_for(|event| event["event"] == "end");
+    let left = end["unrecorded"].as_u64().expect("a number");
+    assert_eq!(
+        end["datagrams"].as_u64().map(|written| written + left),
+        Some(300),
+        "{end}"
+    );
+    let said = recording.wait_for(|event| event["event"] == "error");
+    assert!(
+        said["message"].to_string().contains("stopped reading"),
+        "{said}"
     );
 }
 

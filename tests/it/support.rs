@@ -272,3 +272,21 @@ pub fn hex(text: &str) -> Vec<u8> {
         .map(|pair| pair[0] << 4 | pair[1])
         .collect()
 }
+
+/// Splits an IPv4 packet into fragments with `size` bytes of payload each.
+pub fn ipv4_fragments(packet: &[u8], identification: u16, size: usize) -> Vec<Vec<u8>> {
+    let (header, payload) = packet.split_at(20);
+    let pieces: Vec<&[u8]> = payload.chunks(size).collect();
+    let last = pieces.len() - 1;
+    let fragment = |(number, piece): (usize, &&[u8])| {
+        let mut header = header.to_vec();
+        header[2..4].copy_from_slice(&((20 + piece.len()) as u16).to_be_bytes());
+        header[4..6].copy_from_slice(&identification.to_be_bytes());
+        let more = if number < last { 0x2000 } else { 0 };
+        let offset = (number * size / 8) as u16 | more;
+        header[6..8].copy_from_slice(&offset.to_be_bytes());
+        header[10..12].fill(0);
+        [&header, *piece].concat()
+    };
+    pieces.iter().enumerate().map(fragment).collect()
+}

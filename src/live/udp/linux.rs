@@ -7,11 +7,12 @@ use std::mem;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::AsRawFd;
 use std::ptr;
+use std::slice;
 
 use libc::{c_int, c_void};
 use socket2::{SockAddr, SockAddrStorage, Socket};
 
-use super::{LONGEST_DATAGRAM, ListenAddress, Received, Wait, canonical, now};
+use super::{LONGEST_DATAGRAM, ListenAddress, ON_ITS_WAY, Received, Taken, Wait, canonical, now};
 
 /// Datagrams that one call takes.
 const BATCH: usize = 64;
@@ -29,9 +30,10 @@ pub(in crate::live) struct Receiver {
     payloads: Vec<u8>,
     sources: Vec<SockAddrStorage>,
     controls: Vec<Control>,
-    /// The kernel's counter, which is too short for long recordings.
-    last_drops: u32,
+    /// The kernel's count of drops, the latest that was seen.
     drops: u64,
+    /// The latest that came with a datagram; those in the buffer are behind.
+    told_drops: u64,
 }
 
 impl Receiver {
@@ -56,17 +58,17 @@ impl Receiver {
             payloads: vec![0; BATCH * LONGEST_DATAGRAM],
             sources: (0..BATCH).map(|_| SockAddrStorage::zeroed()).collect(),
             controls: vec![Control::default(); BATCH],
-            last_drops: 0,
             drops: 0,
+            told_drops: 0,
         })
     }
 
-    /// Hands each datagram that is there to `each`, and returns how many there
-    /// were. None if time ran out.
+    /// Hands each datagram that is there to `each`; none if time ran out.
     ///
     /// # Errors
     /// If the system says anything but that there is nothing yet.
-    pub fn receive(&mut self, wait: Wait, mut each: impl FnMut(Received<'_>)) -> io::Result<usize> {
+    pub fn receive(&mut self, wait: Wait, mut each: impl FnMut(Received<'_>)) -> io::Result<Taken> {
+        let before = now() - ON_ITS_WAY;
         let mut parts: [libc::iovec; BATCH] = [libc::iovec {
             iov_base: ptr::null_mut(),
             iov_len: LONGEST_DATAGRAM,
@@ -85,7 +87,7 @@ impl Receiver {
             header.msg_iov = part;
             header.msg_iovlen = 1;
             header.msg_control = control.as_mut_ptr().cast();
-            header.msg_controllen = mem::size_of::<Control>();
+            header.msg_controllen = mem::size_of::<Control>() as _;
         }
         let flags = match wait {
             Wait::Patiently => libc::MSG_WAITFORONE,
@@ -99,29 +101,32 @@ impl Receiver {
                 self.socket.as_raw_fd(),
                 headers.as_mut_ptr(),
                 BATCH as u32,
-                flags,
+                flags as _,
                 ptr::null_mut(),
             )
         };
         let Ok(count) = usize::try_from(count) else {
             let error = io::Error::last_os_error();
             return match error.kind() {
-                io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => Ok(0),
+                io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => Ok(Taken {
+                    count: 0,
+                    until: before,
+                }),
                 _ => Err(error),
             };
         };
+        let mut last = i64::MIN;
         for (position, header) in headers[..count].iter().enumerate() {
             let told = Told::of(&header.msg_hdr);
-            let lost_before = match told.drops {
-                Some(drops) => self.note_drops(drops),
-                None => 0,
-            };
+            let lost_before = told.drops.map_or(0, |drops| self.note_drops(drops));
+            let time = told.time.unwrap_or_else(now);
+            last = last.max(time);
             let source = mem::replace(&mut self.sources[position], SockAddrStorage::zeroed());
             // SAFETY: the kernel has put an address of this length there.
             let source = unsafe { SockAddr::new(source, header.msg_hdr.msg_namelen) };
             let start = position * LONGEST_DATAGRAM;
             each(Received {
-                time: told.time.unwrap_or_else(now),
+                time,
                 source: canonical(source.as_socket().unwrap_or(self.local)),
                 destination: match told.destination {
                     Some(address) => SocketAddr::new(address.to_canonical(), self.local.port()),
@@ -131,7 +136,11 @@ impl Receiver {
                 lost_before,
             });
         }
-        Ok(count)
+        let until = match count < BATCH {
+            true => before.max(last),
+            false => last,
+        };
+        Ok(Taken { count, until })
     }
 
     /// How many datagrams the system has dropped since the socket was opened,
@@ -151,17 +160,27 @@ impl Receiver {
         };
         // Older kernels tell with the next datagram only.
         if result == 0 && length as usize == mem::size_of_val(&told) {
-            self.note_drops(told[DROPS]);
+            let drops = self.extended(told[DROPS]);
+            self.drops = self.drops.max(drops);
         }
         Some(self.drops)
     }
 
-    /// Takes the kernel's counter, and returns by how much it has grown.
+    /// Takes the count that came with a datagram, and returns by how much it has
+    /// grown since the one before.
     fn note_drops(&mut self, counter: u32) -> u64 {
-        let grown = u64::from(counter.wrapping_sub(self.last_drops));
-        self.last_drops = counter;
-        self.drops += grown;
+        let drops = self.extended(counter);
+        self.drops = self.drops.max(drops);
+        let grown = drops.saturating_sub(self.told_drops);
+        self.told_drops = self.told_drops.max(drops);
         grown
+    }
+
+    /// The kernel's counter, which wraps, as one that does not. It may be
+    /// somewhat older than the latest.
+    fn extended(&self, counter: u32) -> u64 {
+        let newer = counter.wrapping_sub(self.drops as u32) as i32;
+        self.drops.saturating_add_signed(newer.into())
     }
 }
 
@@ -174,6 +193,10 @@ struct Told {
 }
 
 impl Told {
+    #[allow(
+        clippy::unnecessary_cast,
+        reason = "the numbers of a time are shorter on 32-bit systems"
+    )]
     fn of(header: &libc::msghdr) -> Told {
         let mut told = Told::default();
         // SAFETY: the kernel has filled the control buffer that this header
@@ -182,26 +205,31 @@ impl Told {
         while !message.is_null() {
             // SAFETY: it is not null, so it lies whole in the control buffer.
             let (level, kind, data) = unsafe {
+                let data = libc::CMSG_DATA(message);
+                let head = data.offset_from_unsigned(message.cast());
+                let length = ((*message).cmsg_len as usize).saturating_sub(head);
                 (
                     (*message).cmsg_level,
                     (*message).cmsg_type,
-                    libc::CMSG_DATA(message),
+                    slice::from_raw_parts(data, length),
                 )
             };
             match (level, kind) {
                 (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) => {
-                    let time: libc::timespec = read(data);
-                    told.time = Some(time.tv_sec * 1_000_000_000 + time.tv_nsec);
+                    told.time = read(data).map(|time: libc::timespec| {
+                        time.tv_sec as i64 * 1_000_000_000 + time.tv_nsec as i64
+                    });
                 }
-                (libc::SOL_SOCKET, libc::SO_RXQ_OVFL) => told.drops = Some(read(data)),
+                (libc::SOL_SOCKET, libc::SO_RXQ_OVFL) => told.drops = read(data),
                 (libc::IPPROTO_IP, libc::IP_PKTINFO) => {
-                    let info: libc::in_pktinfo = read(data);
-                    let address = Ipv4Addr::from(u32::from_be(info.ipi_addr.s_addr));
-                    told.destination = Some(address.into());
+                    told.destination = read(data).map(|info: libc::in_pktinfo| {
+                        Ipv4Addr::from(u32::from_be(info.ipi_addr.s_addr)).into()
+                    });
                 }
                 (libc::IPPROTO_IPV6, libc::IPV6_PKTINFO) => {
-                    let info: libc::in6_pktinfo = read(data);
-                    told.destination = Some(Ipv6Addr::from(info.ipi6_addr.s6_addr).into());
+                    told.destination = read(data).map(|info: libc::in6_pktinfo| {
+                        Ipv6Addr::from(info.ipi6_addr.s6_addr).into()
+                    });
                 }
                 _ => {}
             }
@@ -212,11 +240,18 @@ impl Told {
     }
 }
 
-/// The value of a control message; its type is fixed by level and kind.
-fn read<T: Copy>(data: *const u8) -> T {
-    // SAFETY: the kernel writes a whole value of the type that belongs to the
-    // kind of message, at any alignment.
-    unsafe { data.cast::<T>().read_unaligned() }
+/// What the kernel tells as a value of some structure without references.
+trait Plain: Copy {}
+impl Plain for u32 {}
+impl Plain for libc::timespec {}
+impl Plain for libc::in_pktinfo {}
+impl Plain for libc::in6_pktinfo {}
+
+/// The value of a control message, whose type its level and kind tell.
+fn read<T: Plain>(data: &[u8]) -> Option<T> {
+    let value = data.get(..mem::size_of::<T>())?;
+    // SAFETY: there are enough bytes, and any bytes are a value of these types.
+    Some(unsafe { value.as_ptr().cast::<T>().read_unaligned() })
 }
 
 /// Sets the size of the receive buffer beyond the system's limit; `false` if

@@ -24,8 +24,13 @@ pub(super) use portable::Receiver;
 
 /// Longer than any datagram, so that none is cut.
 const LONGEST_DATAGRAM: usize = 1 << 16;
+/// The largest buffer that can be asked for; the system doubles it.
+const LARGEST_BUFFER: usize = i32::MAX as usize / 2;
 /// How long a receiver waits for a datagram before it looks up.
-const PATIENCE: Duration = Duration::from_millis(100);
+pub(super) const PATIENCE: Duration = Duration::from_millis(100);
+/// How long a datagram, once stamped, takes to its socket at most, in
+/// nanoseconds.
+const ON_ITS_WAY: i64 = 2_000_000;
 
 /// Where to listen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,6 +93,20 @@ pub struct Group {
     interface: Interface,
 }
 
+impl Group {
+    /// Whether what is sent to it can reach a socket at this address.
+    pub fn fits(&self, address: ListenAddress) -> bool {
+        match address {
+            ListenAddress::Any(_) => true,
+            // What is bound to one address hears nothing that goes to another.
+            ListenAddress::One(address) => {
+                address.is_ipv4() == self.address.is_ipv4()
+                    && (address.ip().is_unspecified() || address.ip() == self.address)
+            }
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Interface {
     /// The one that the system chooses.
@@ -100,7 +119,7 @@ impl FromStr for Group {
     type Err = String;
 
     /// Reads `239.1.2.3`, `239.1.2.3@192.168.1.5` with the address of a network
-    /// card, or `ff02::1@2` with its number.
+    /// card, or `ff02::1@eth0` or `ff02::1@2` with its name or number.
     fn from_str(text: &str) -> Result<Group, String> {
         let (group, interface) = match text.split_once('@') {
             Some((group, interface)) => (group, Some(interface)),
@@ -116,11 +135,10 @@ impl FromStr for Group {
             Some(text) => match (text.parse(), text.parse()) {
                 (Ok(address), _) if group.contains('.') => Interface::Address(address),
                 (_, Ok(index)) => Interface::Index(index),
-                _ => {
-                    return Err(format!(
-                        "{text} is neither the IPv4 address of a network card nor its number"
-                    ));
-                }
+                _ => Interface::Index(
+                    interface_index(text)
+                        .ok_or_else(|| format!("this machine has no network card {text}"))?,
+                ),
             },
         };
         Ok(Group { address, interface })
@@ -136,7 +154,7 @@ impl fmt::Display for Group {
 /// How to listen.
 #[derive(Debug, Clone)]
 pub struct ListenOptions {
-    /// Groups to join; those of another family than the socket's are left out.
+    /// Groups to join; a socket leaves out those that cannot reach it.
     pub groups: Vec<Group>,
     /// Let other programs listen at the same port, which works for broadcast and
     /// multicast alone.
@@ -153,6 +171,7 @@ pub struct Listener {
     pub address: ListenAddress,
     /// Bytes that the system holds for us.
     pub buffer: usize,
+    groups: Vec<Group>,
 }
 
 impl Listener {
@@ -168,14 +187,15 @@ impl Listener {
                 ListenAddress::One(_) => ListenAddress::One(local_address(&socket)?),
             },
             buffer: enlarge_buffer(&socket, options.buffer)?,
+            groups: options
+                .groups
+                .iter()
+                .filter(|group| group.fits(address))
+                .copied()
+                .collect(),
             socket,
         };
-        let is_ipv4 = match listener.address {
-            ListenAddress::Any(_) => None,
-            ListenAddress::One(address) => Some(address.is_ipv4()),
-        };
-        let groups = options.groups.iter();
-        for group in groups.filter(|group| is_ipv4.is_none_or(|v4| v4 == group.address.is_ipv4())) {
+        for group in &listener.groups {
             listener.join(group).with_context(|| {
                 format!("cannot join the multicast group {group} at {address}; GROUP@INTERFACE says on which network card")
             })?;
@@ -207,17 +227,49 @@ impl Listener {
         if self.address.port() != target.port() {
             return false;
         }
+        let target = match canonical(target) {
+            // To no address means to this machine.
+            SocketAddr::V4(to) if to.ip().is_unspecified() => (Ipv4Addr::LOCALHOST, 0).into(),
+            SocketAddr::V6(to) if to.ip().is_unspecified() => (Ipv6Addr::LOCALHOST, 0).into(),
+            mut target => {
+                target.set_port(0);
+                target
+            }
+        };
         match self.address {
-            ListenAddress::One(address) if !address.ip().is_unspecified() => address == target,
+            ListenAddress::One(address) if !address.ip().is_unspecified() => {
+                address.ip().to_canonical() == target.ip()
+            }
             ListenAddress::One(address) if address.is_ipv4() != target.is_ipv4() => false,
+            _ if target.ip().is_multicast() => {
+                self.groups.iter().any(|group| group.address == target.ip())
+            }
             // Only what belongs to this machine, or to all, can be bound to.
-            _ => target.ip().is_unspecified() || UdpSocket::bind((target.ip(), 0)).is_ok(),
+            _ => {
+                let is_broadcast = target.ip() == IpAddr::from(Ipv4Addr::BROADCAST);
+                is_broadcast || UdpSocket::bind(target).is_ok()
+            }
         }
     }
 
     pub(super) fn receiver(&self) -> io::Result<Receiver> {
         Receiver::new(self.socket.try_clone()?, self.address)
     }
+}
+
+/// The number of a network card with this name.
+#[cfg(unix)]
+fn interface_index(name: &str) -> Option<u32> {
+    let name = std::ffi::CString::new(name).ok()?;
+    // SAFETY: it reads a text that ends in NUL.
+    let index = unsafe { libc::if_nametoindex(name.as_ptr()) };
+    (index > 0).then_some(index)
+}
+
+/// Windows has names for people, which no option can take.
+#[cfg(not(unix))]
+fn interface_index(_name: &str) -> Option<u32> {
+    None
 }
 
 fn local_address(socket: &Socket) -> io::Result<SocketAddr> {
@@ -230,6 +282,17 @@ fn local_address(socket: &Socket) -> io::Result<SocketAddr> {
 fn bind(address: ListenAddress, options: &ListenOptions) -> io::Result<Socket> {
     match address {
         ListenAddress::One(address) => bind_to(address, true, options),
+        // Elsewhere a socket for both cannot join groups of IPv4.
+        ListenAddress::Any(port)
+            if cfg!(not(target_os = "linux"))
+                && options.groups.iter().any(|group| group.address.is_ipv4()) =>
+        {
+            bind_to(
+                SocketAddr::from((Ipv4Addr::UNSPECIFIED, port)),
+                true,
+                options,
+            )
+        }
         ListenAddress::Any(port) => {
             let all = SocketAddr::from((Ipv6Addr::UNSPECIFIED, port));
             match bind_to(all, false, options) {
@@ -266,6 +329,8 @@ fn bind_to(address: SocketAddr, one_family: bool, options: &ListenOptions) -> io
 
 /// Asks for a buffer of `wanted` bytes, and returns what was given.
 fn enlarge_buffer(socket: &Socket, wanted: usize) -> io::Result<usize> {
+    // More than the system can count would wrap to next to nothing.
+    let wanted = wanted.min(LARGEST_BUFFER);
     // As root the system's limit does not bind.
     #[cfg(target_os = "linux")]
     let forced = linux::force_buffer(socket, wanted);
@@ -288,13 +353,9 @@ fn enlarge_buffer(socket: &Socket, wanted: usize) -> io::Result<usize> {
 
 fn explain(address: ListenAddress, error: io::Error) -> anyhow::Error {
     match error.kind() {
-        io::ErrorKind::AddrInUse => anyhow!(
-            "cannot listen at {address}: another program has this port, and what a game sends to \
-             one address reaches one program only. Either let simtel have the port and pass the \
-             traffic on: set the other program to another port and add --forward 127.0.0.1:PORT; \
-             or have the game or the other program send to another port, and --listen there; or, \
-             if the game sends broadcast or multicast, use --share in both"
-        ),
+        // Windows says so of a port that another program has for itself.
+        io::ErrorKind::PermissionDenied if cfg!(windows) => taken(address),
+        io::ErrorKind::AddrInUse => taken(address),
         io::ErrorKind::PermissionDenied => anyhow!(
             "cannot listen at {address}: {error}. Ports below 1024 need more rights: choose another"
         ),
@@ -307,6 +368,16 @@ fn explain(address: ListenAddress, error: io::Error) -> anyhow::Error {
     }
 }
 
+fn taken(address: ListenAddress) -> anyhow::Error {
+    anyhow!(
+        "cannot listen at {address}: another program has this port, and what a game sends to one \
+         address reaches one program only. Either let simtel have the port and pass the traffic \
+         on: set the other program to another port and add --forward 127.0.0.1:PORT; or have the \
+         game or the other program send to another port, and --listen there; or, if the game sends \
+         broadcast or multicast, use --share in both"
+    )
+}
+
 /// A datagram as it came out of a socket.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Received<'a> {
@@ -317,6 +388,14 @@ pub(super) struct Received<'a> {
     pub payload: &'a [u8],
     /// How many the system has dropped between the one before and this.
     pub lost_before: u64,
+}
+
+/// What a look at a socket has brought.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Taken {
+    pub count: usize,
+    /// All that was stamped before this moment has been taken.
+    pub until: i64,
 }
 
 /// Whether to wait for a datagram.
@@ -336,7 +415,7 @@ pub(super) fn now() -> i64 {
 }
 
 /// IPv4 addresses as such, not inside those of IPv6.
-fn canonical(address: SocketAddr) -> SocketAddr {
+pub(super) fn canonical(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(address.ip().to_canonical(), address.port())
 }
 

@@ -7,7 +7,10 @@ use std::net::{IpAddr, SocketAddr, UdpSocket};
 
 use socket2::Socket;
 
-use super::{LONGEST_DATAGRAM, ListenAddress, Received, Wait, canonical, local_address, now};
+use super::{
+    LONGEST_DATAGRAM, ListenAddress, ON_ITS_WAY, Received, Taken, Wait, canonical, local_address,
+    now,
+};
 
 /// Senders whose way back is remembered.
 const MOST_SENDERS: usize = 1_000;
@@ -34,12 +37,12 @@ impl Receiver {
         })
     }
 
-    /// Hands the next datagram to `each`, and returns how many there were. None
-    /// if time ran out.
+    /// Hands the next datagram to `each`; none if time ran out.
     ///
     /// # Errors
     /// If the system says anything but that there is nothing yet.
-    pub fn receive(&mut self, wait: Wait, mut each: impl FnMut(Received<'_>)) -> io::Result<usize> {
+    pub fn receive(&mut self, wait: Wait, mut each: impl FnMut(Received<'_>)) -> io::Result<Taken> {
+        let before = now() - ON_ITS_WAY;
         self.socket.set_nonblocking(wait == Wait::Not)?;
         match self.socket.recv_from(&mut self.payload) {
             Ok((length, source)) => {
@@ -53,13 +56,19 @@ impl Receiver {
                     payload: &self.payload[..length],
                     lost_before: 0,
                 });
-                Ok(1)
+                Ok(Taken {
+                    count: 1,
+                    until: time,
+                })
             }
             Err(error) => match error.kind() {
                 // Windows has another word for running out of time.
                 io::ErrorKind::WouldBlock
                 | io::ErrorKind::TimedOut
-                | io::ErrorKind::Interrupted => Ok(0),
+                | io::ErrorKind::Interrupted => Ok(Taken {
+                    count: 0,
+                    until: before,
+                }),
                 _ => Err(error),
             },
         }

@@ -1,0 +1,243 @@
+//! What a replay shows while it goes on and when it is over: a line on a
+//! terminal, JSON for programs, sentences for people.
+
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::{Value, json};
+
+use super::messages::Messages;
+use super::values;
+use crate::live::{PlayReport, Speed};
+
+/// How often programs are told.
+const JSON_INTERVAL: Duration = Duration::from_secs(1);
+/// How often the line is drawn.
+const LINE_INTERVAL: Duration = Duration::from_millis(200);
+/// Of what is wrong with a capture, this much is shown unasked.
+const DAMAGE_SHOWN: usize = 8;
+
+/// Shows how a replay goes.
+pub(super) struct Status<'a> {
+    messages: &'a Messages,
+    json: bool,
+    bar: ProgressBar,
+    told: Instant,
+    /// Datagrams the last time.
+    before: u64,
+}
+
+impl<'a> Status<'a> {
+    pub(super) fn new(messages: &'a Messages, json: bool, size: Option<u64>) -> Status<'a> {
+        let bar = match (messages.is_quiet() || json, size) {
+            (true, _) => ProgressBar::hidden(),
+            // On anything but a terminal indicatif draws nothing.
+            (false, Some(size)) => ProgressBar::new(size),
+            (false, None) => ProgressBar::no_length(),
+        };
+        if let Ok(style) = ProgressStyle::with_template("{bar:20} {wide_msg}") {
+            bar.set_style(style);
+        }
+        Status {
+            messages,
+            json,
+            bar,
+            told: Instant::now(),
+            before: 0,
+        }
+    }
+
+    /// Asks for the report, which costs time, only when it is to be shown.
+    pub(super) fn tell(&mut self, report: &dyn Fn() -> PlayReport, is_paused: bool) {
+        let interval = match self.json {
+            true => JSON_INTERVAL,
+            false if self.bar.is_hidden() => return,
+            false => LINE_INTERVAL,
+        };
+        let elapsed = self.told.elapsed();
+        if elapsed < interval {
+            return;
+        }
+        let report = report();
+        let new = report.datagrams - self.before;
+        let rate = (new as f64 / elapsed.as_secs_f64()).round();
+        self.told = Instant::now();
+        self.before = report.datagrams;
+        if self.json {
+            let mut status = counts(&report);
+            status["event"] = "status".into();
+            status["datagrams_per_second"] = rate.into();
+            self.messages.object(&status);
+        } else {
+            self.bar.set_position(report.read);
+            self.bar.set_message(line(&report, rate, is_paused));
+        }
+    }
+
+    pub(super) fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+fn line(report: &PlayReport, rate: f64, is_paused: bool) -> String {
+    let mut parts = Vec::new();
+    if is_paused {
+        parts.push("PAUSED".into());
+    }
+    parts.push(values::elapsed(report.position));
+    parts.push(format!("{} packets/s", values::count(rate as u64)));
+    parts.push(format!("{} sent", values::count(report.datagrams)));
+    parts.push(format!(
+        "late p50 {}, p99 {}, max {}",
+        values::precise(report.lateness.p50),
+        values::precise(report.lateness.p99),
+        values::precise(report.lateness.max)
+    ));
+    let refused: u64 = report
+        .targets
+        .iter()
+        .map(|(_, counts)| counts.refused)
+        .sum();
+    if refused > 0 {
+        parts.push("NOBODY LISTENS".into());
+    }
+    parts.join(" · ")
+}
+
+/// Whether something could not be sent as it should.
+pub(super) fn is_flawed(report: &PlayReport) -> bool {
+    report.feed.damage_count > 0
+        || report.feed.incomplete > 0
+        || report.targets.iter().any(|(_, counts)| counts.failed > 0)
+        || report.datagrams == 0 && !report.is_interrupted && report.feed.faults.lost == 0
+}
+
+/// What a replay came to, for programs.
+pub(super) fn report(report: &PlayReport, error: Option<&anyhow::Error>) -> Value {
+    let mut value = counts(report);
+    value["event"] = "end".into();
+    value["schema_version"] = 1.into();
+    value["simtel"] = env!("CARGO_PKG_VERSION").into();
+    value["command"] = "replay".into();
+    value["interrupted"] = report.is_interrupted.into();
+    value["error"] = error.map(|error| format!("{error:#}")).into();
+    let feed = &report.feed;
+    value["left_out"] = feed.left_out.into();
+    value["incomplete"] = feed.incomplete.into();
+    value["faults"] = json!({
+        "lost": feed.faults.lost,
+        "duplicated": feed.faults.duplicated,
+        "reordered": feed.faults.reordered,
+    });
+    let damage = feed.damage.iter();
+    value["damage"] = damage
+        .map(|(offset, what)| json!({"offset": offset, "what": what}))
+        .collect::<Vec<_>>()
+        .into();
+    value["damage_count"] = feed.damage_count.into();
+    value
+}
+
+fn counts(report: &PlayReport) -> Value {
+    let lateness = &report.lateness;
+    let microseconds = |nanoseconds: u64| nanoseconds as f64 / 1e3;
+    json!({
+        "seconds": report.elapsed.as_secs_f64(),
+        "position_seconds": report.position.as_secs_f64(),
+        "datagrams": report.datagrams,
+        "bytes": report.bytes,
+        "late_microseconds": {
+            "p50": microseconds(lateness.p50),
+            "p90": microseconds(lateness.p90),
+            "p99": microseconds(lateness.p99),
+            "max": microseconds(lateness.max),
+            "last": microseconds(lateness.last),
+        },
+        "targets": report.targets.iter().map(|(target, counts)| json!({
+            "target": target.to_string(),
+            "sent": counts.sent,
+            "refused": counts.refused,
+            "failed": counts.failed,
+            "error": counts.error,
+        })).collect::<Vec<_>>(),
+    })
+}
+
+/// What a replay came to, for people.
+pub(super) fn summarise(report: &PlayReport, speed: Speed, messages: &Messages) {
+    messages.note(format_args!(
+        "sent {} datagrams ({}) in {:.3} s, {} a second",
+        values::count(report.datagrams),
+        values::bytes(report.bytes),
+        report.elapsed.as_secs_f64(),
+        values::count((report.datagrams as f64 / report.elapsed.as_secs_f64().max(1e-9)) as u64)
+    ));
+    if speed != Speed::Max && report.datagrams > 0 {
+        let lateness = &report.lateness;
+        messages.note(format_args!(
+            "after their moments: p50 {}, p90 {}, p99 {}, max {}; the last one {}",
+            values::precise(lateness.p50),
+            values::precise(lateness.p90),
+            values::precise(lateness.p99),
+            values::precise(lateness.max),
+            values::precise(lateness.last)
+        ));
+    }
+    let feed = &report.feed;
+    if feed.left_out > 0 {
+        messages.note(format_args!(
+            "{} datagrams of the file were not wanted",
+            values::count(feed.left_out)
+        ));
+    }
+    let faults = &feed.faults;
+    if *faults != crate::live::FaultCounts::default() {
+        messages.note(format_args!(
+            "faults: {} left out, {} sent twice, {} sent after the next",
+            values::count(faults.lost),
+            values::count(faults.duplicated),
+            values::count(faults.reordered)
+        ));
+    }
+    if report.is_interrupted {
+        messages.note("interrupted");
+    }
+    for (target, counts) in &report.targets {
+        if counts.refused > 0 {
+            messages.warning(format_args!(
+                "{target} has answered {} times that nobody listens there",
+                values::count(counts.refused)
+            ));
+        }
+        if let Some(error) = &counts.error {
+            messages.warning(format_args!(
+                "{} datagrams could not be sent to {target}: {error}",
+                values::count(counts.failed)
+            ));
+        }
+    }
+    let shown = match messages.is_verbose() {
+        true => feed.damage.len(),
+        false => DAMAGE_SHOWN,
+    };
+    for (offset, what) in feed.damage.iter().take(shown) {
+        messages.warning(format_args!("offset {offset}: {what}"));
+    }
+    let shown = feed.damage.len().min(shown) as u64;
+    if feed.damage_count > shown {
+        let more = feed.damage_count - shown;
+        messages.warning(format_args!("{} more damaged places", values::count(more)));
+    }
+    if feed.incomplete > 0 {
+        messages.warning(format_args!(
+            "{} datagrams of the file are cut, contradictory or lack fragments; they were not sent",
+            values::count(feed.incomplete)
+        ));
+    }
+    if report.datagrams == 0 && !report.is_interrupted {
+        messages.warning(match feed.left_out {
+            0 => "nothing was sent: the file has no datagram",
+            _ => "nothing was sent: no datagram of the file is wanted",
+        });
+    }
+}

@@ -1,0 +1,600 @@
+//! What a replay sends: the datagrams of a capture, or the ticks of a recording
+//! as datagrams, those of them that are wanted, each at its position in time.
+//! Knows no socket and no clock.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use glob::Pattern;
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+use super::faults::{FaultCounts, FaultOptions, Faults};
+use crate::capture::{Capture, CaptureError, Input, TickFile, Variable, VariableType};
+use crate::decode::TimeRange;
+use crate::formats::{Formats, Recognised};
+use crate::layout::snake_case;
+use crate::text::{until_nul, utf8_or_latin};
+
+/// A time stamp further back than this is that of a clock that was set; closer
+/// ones are out of order.
+const CLOCK_SET: i64 = 1_000_000_000;
+/// The longest payload of UDP over IPv4.
+const LONGEST_PAYLOAD: usize = 65_507;
+/// What is read ahead at a time.
+const CHUNK_DATAGRAMS: usize = 128;
+const CHUNK_BYTES: usize = 1 << 18;
+
+/// What to send of a file.
+#[derive(Debug, Clone)]
+pub struct FeedOptions {
+    pub path: PathBuf,
+    pub time: TimeRange,
+    pub filter: Filter,
+    /// Datagrams of the file, in all passes.
+    pub limit: Option<u64>,
+    /// The longest silence.
+    pub max_gap: Option<Duration>,
+    /// How often; for ever if absent.
+    pub passes: Option<u64>,
+    pub gap_between_passes: Duration,
+    pub faults: Option<FaultOptions>,
+    /// How ticks become datagrams.
+    pub encoding: Option<TickEncoding>,
+}
+
+/// How a tick becomes a datagram.
+#[derive(Debug, Clone)]
+pub enum TickEncoding {
+    /// Its bytes as they are.
+    Raw,
+    /// An object with these variables; all if there are none.
+    Json { columns: Vec<Pattern> },
+}
+
+/// Which datagrams to send: one condition of each kind must hold.
+#[derive(Debug, Clone)]
+pub struct Filter {
+    pub conditions: Vec<Condition>,
+    /// What to recognise them by.
+    pub formats: Formats,
+}
+
+/// A condition that one of several values fulfils.
+#[derive(Debug, Clone)]
+pub struct Condition {
+    pub by: FilterBy,
+    /// Whether none of the values may hold.
+    pub is_negated: bool,
+    pub values: Vec<Pattern>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FilterBy {
+    Format,
+    Packet,
+    /// Address of the sender, or address and port.
+    Source,
+    /// The port that it was sent to.
+    Port,
+}
+
+/// Some datagrams in the order in which they are to be sent.
+#[derive(Default)]
+pub(super) struct Chunk {
+    pub items: Vec<Item>,
+    payloads: Vec<u8>,
+    /// Bytes of the file that were read before.
+    pub read: u64,
+}
+
+/// A datagram but for its payload.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Item {
+    /// Nanoseconds of the capture since the first that is sent.
+    pub position: u64,
+    pub source: SocketAddr,
+    pub destination: SocketAddr,
+    start: usize,
+    length: usize,
+}
+
+impl Chunk {
+    pub fn payload(&self, item: &Item) -> &[u8] {
+        &self.payloads[item.start..item.start + item.length]
+    }
+
+    fn is_full(&self) -> bool {
+        self.items.len() >= CHUNK_DATAGRAMS || self.payloads.len() >= CHUNK_BYTES
+    }
+}
+
+/// What was wrong with the file, and what was left out of it.
+#[derive(Debug, Clone, Default)]
+pub struct FeedReport {
+    /// Datagrams of the file that were wanted.
+    pub taken: u64,
+    /// Datagrams that were not.
+    pub left_out: u64,
+    /// Datagrams that the file has only in part.
+    pub incomplete: u64,
+    /// Offset and what it is.
+    pub damage: Vec<(u64, String)>,
+    pub damage_count: u64,
+    pub faults: FaultCounts,
+}
+
+/// A datagram on its way through the faults.
+#[derive(Clone)]
+struct Outgoing {
+    source: SocketAddr,
+    destination: SocketAddr,
+    payload: Vec<u8>,
+}
+
+/// Reads a file, as often as it is to be sent.
+pub(super) struct Feed {
+    options: FeedOptions,
+    timeline: Timeline,
+    faults: Option<Faults<Outgoing>>,
+    chunk: Chunk,
+    pub report: FeedReport,
+}
+
+/// Whether there is use for more.
+type GoOn = bool;
+
+impl Feed {
+    pub fn new(options: FeedOptions) -> Feed {
+        Feed {
+            timeline: Timeline {
+                max_gap: options.max_gap.map_or(i64::MAX, nanoseconds),
+                position: 0,
+                newest: None,
+            },
+            faults: options.faults.clone().map(Faults::new),
+            options,
+            chunk: Chunk::default(),
+            report: FeedReport::default(),
+        }
+    }
+
+    /// Opens the file, to see whether it can be sent at all.
+    ///
+    /// # Errors
+    /// If it cannot be read, or be sent.
+    pub fn open(&self) -> anyhow::Result<Input> {
+        let input = Input::open(&self.options.path)?;
+        if let Input::Ticks(ticks) = &input {
+            check_ticks(ticks, self.options.encoding.as_ref())?;
+        } else if self.options.encoding.is_some() {
+            bail!(
+                "{}: --encode is for .ibt recordings; the datagrams of a capture are sent as they \
+                 are",
+                self.options.path.display()
+            );
+        }
+        let repeats = self.options.passes != Some(1);
+        if repeats && !self.options.path.is_file() {
+            bail!(
+                "{}: what is read from a pipe is gone, so it cannot be repeated",
+                self.options.path.display()
+            );
+        }
+        Ok(input)
+    }
+
+    /// Hands everything to `take`, beginning with `input`, until that has no use
+    /// for more.
+    ///
+    /// # Errors
+    /// If the file cannot be read any more, or holds nothing to repeat.
+    pub fn run(&mut self, input: Input, take: &mut dyn FnMut(Chunk) -> GoOn) -> anyhow::Result<()> {
+        let mut input = Some(input);
+        let mut pass = 0;
+        while self.options.passes.is_none_or(|passes| pass < passes) {
+            let before = self.report.taken;
+            let go_on = match input.take().map_or_else(|| self.open(), Ok)? {
+                Input::Datagrams(capture) => self.datagrams(*capture, pass == 0, take)?,
+                Input::Ticks(ticks) => self.ticks(&ticks, pass == 0, take)?,
+            };
+            if !go_on {
+                return Ok(());
+            }
+            if self.report.taken == before || self.is_at_limit() {
+                break;
+            }
+            pass += 1;
+            let stands_still = self.timeline.position == 0;
+            if stands_still
+                && self.options.passes.is_none()
+                && self.options.gap_between_passes.is_zero()
+            {
+                bail!(
+                    "{}: what is to be repeated for ever takes no time: --loop-gap says how much \
+                     lies between two passes",
+                    self.options.path.display()
+                );
+            }
+            self.timeline
+                .next_pass(nanoseconds(self.options.gap_between_passes));
+        }
+        if let Some(mut faults) = self.faults.take() {
+            let chunk = &mut self.chunk;
+            faults.finish(self.timeline.position, &mut |position, outgoing| {
+                add(
+                    chunk,
+                    position,
+                    outgoing.source,
+                    outgoing.destination,
+                    &outgoing.payload,
+                );
+            });
+            self.report.faults = faults.counts();
+        }
+        take(std::mem::take(&mut self.chunk));
+        Ok(())
+    }
+
+    fn is_at_limit(&self) -> bool {
+        self.options
+            .limit
+            .is_some_and(|limit| self.report.taken >= limit)
+    }
+
+    fn datagrams(
+        &mut self,
+        mut capture: Capture,
+        is_first: bool,
+        take: &mut dyn FnMut(Chunk) -> GoOn,
+    ) -> anyhow::Result<GoOn> {
+        let mut read = 0;
+        let result = loop {
+            if self.is_at_limit() {
+                break Ok(true);
+            }
+            let datagram = match capture.next_datagram() {
+                Ok(Some(datagram)) => datagram,
+                Ok(None) => break Ok(true),
+                Err(error) => break Err(error),
+            };
+            if !self.options.time.contains(datagram.time, datagram.start)
+                || !self.options.filter.takes(&datagram)
+            {
+                self.report.left_out += u64::from(is_first);
+                continue;
+            }
+            let (source, destination) = (datagram.source, datagram.destination);
+            if !self.take(
+                datagram.time,
+                source,
+                destination,
+                datagram.payload,
+                read,
+                take,
+            ) {
+                return Ok(false);
+            }
+            read = capture.position();
+        };
+        if is_first {
+            self.note_damage(&capture);
+        }
+        result.map_err(CaptureError::into)
+    }
+
+    fn note_damage(&mut self, capture: &Capture) {
+        let counts = capture.counts();
+        self.report.incomplete = counts.cut + counts.malformed + counts.incomplete;
+        let damage = capture.damage();
+        self.report.damage.clone_from(&damage.finds);
+        self.report.damage_count = damage.count;
+    }
+
+    fn ticks(
+        &mut self,
+        ticks: &TickFile,
+        is_first: bool,
+        take: &mut dyn FnMut(Chunk) -> GoOn,
+    ) -> anyhow::Result<GoOn> {
+        if is_first {
+            self.report.damage.clone_from(&ticks.damage().finds);
+            self.report.damage_count = ticks.damage().count;
+        }
+        let nowhere = SocketAddr::from(([0, 0, 0, 0], 0));
+        let wanted = wanted_variables(ticks, self.options.encoding.as_ref())?;
+        let length = ticks.record_length();
+        let start = if ticks.count() > 0 { ticks.time(0) } else { 0 };
+        let mut text = Vec::new();
+        for tick in 0..ticks.count() {
+            if self.is_at_limit() {
+                break;
+            }
+            let (time, offset) = (ticks.time(tick), ticks.offset(tick));
+            if !self.options.time.contains(time, start) {
+                self.report.left_out += u64::from(is_first);
+                continue;
+            }
+            let record = &ticks.mapping()[offset..offset + length];
+            let payload = match &wanted {
+                None => record,
+                Some(variables) => {
+                    text.clear();
+                    serde_json::to_writer(&mut text, &TickObject { variables, record })?;
+                    text.as_slice()
+                }
+            };
+            if payload.len() > LONGEST_PAYLOAD {
+                bail!(
+                    "{}: tick {tick} takes {} bytes as JSON, and a datagram holds {LONGEST_PAYLOAD}: \
+                     choose fewer variables with --columns",
+                    ticks.name(),
+                    payload.len()
+                );
+            }
+            if !self.take(time, nowhere, nowhere, payload, offset as u64, take) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Takes a datagram that is wanted.
+    fn take(
+        &mut self,
+        time: i64,
+        source: SocketAddr,
+        destination: SocketAddr,
+        payload: &[u8],
+        read: u64,
+        take: &mut dyn FnMut(Chunk) -> GoOn,
+    ) -> GoOn {
+        self.report.taken += 1;
+        let position = self.timeline.place(time);
+        let chunk = &mut self.chunk;
+        match &mut self.faults {
+            None => add(chunk, position, source, destination, payload),
+            Some(faults) => {
+                let outgoing = Outgoing {
+                    source,
+                    destination,
+                    payload: payload.to_vec(),
+                };
+                faults.push(position, outgoing, &mut |position, outgoing| {
+                    add(
+                        chunk,
+                        position,
+                        outgoing.source,
+                        outgoing.destination,
+                        &outgoing.payload,
+                    );
+                });
+                self.report.faults = faults.counts();
+            }
+        }
+        if !self.chunk.is_full() {
+            return true;
+        }
+        self.chunk.read = read;
+        take(std::mem::take(&mut self.chunk))
+    }
+}
+
+fn add(
+    chunk: &mut Chunk,
+    position: u64,
+    source: SocketAddr,
+    destination: SocketAddr,
+    payload: &[u8],
+) {
+    chunk.items.push(Item {
+        position,
+        source,
+        destination,
+        start: chunk.payloads.len(),
+        length: payload.len(),
+    });
+    chunk.payloads.extend_from_slice(payload);
+}
+
+/// Time stamps into positions, which never go back.
+struct Timeline {
+    max_gap: i64,
+    position: u64,
+    /// The latest time stamp so far.
+    newest: Option<i64>,
+}
+
+impl Timeline {
+    fn place(&mut self, time: i64) -> u64 {
+        let step = match self.newest {
+            None => 0,
+            Some(newest) => time.saturating_sub(newest),
+        };
+        if self.newest.is_none() || !(-CLOCK_SET..0).contains(&step) {
+            self.newest = Some(time);
+        }
+        self.position += u64::try_from(step.min(self.max_gap)).unwrap_or(0);
+        self.position
+    }
+
+    fn next_pass(&mut self, gap: i64) {
+        self.position += u64::try_from(gap).unwrap_or(0);
+        self.newest = None;
+    }
+}
+
+fn nanoseconds(time: Duration) -> i64 {
+    i64::try_from(time.as_nanos()).unwrap_or(i64::MAX)
+}
+
+impl Filter {
+    fn takes(&self, datagram: &crate::capture::Datagram<'_>) -> bool {
+        let needs_format = |by| matches!(by, FilterBy::Format | FilterBy::Packet);
+        let recognised = match self
+            .conditions
+            .iter()
+            .any(|condition| needs_format(condition.by))
+        {
+            true => {
+                let port = datagram.destination.port();
+                self.formats.recognise(datagram.payload, port)
+            }
+            false => Recognised::Unrecognised,
+        };
+        let (layout, packet) = match recognised {
+            Recognised::Packet { layout, packet }
+            | Recognised::UnexpectedLength { layout, packet } => (Some(layout), Some(packet)),
+            Recognised::UnknownPacket { layout, .. } => (Some(layout), None),
+            Recognised::Unrecognised => (None, None),
+        };
+        let layout = layout.map(|layout| &self.formats.layouts()[layout]);
+        let packet = packet.and_then(|packet| Some(layout?.packets[packet].name.as_str()));
+        self.conditions.iter().all(|condition| {
+            let any = |holds: &dyn Fn(&Pattern) -> bool| condition.values.iter().any(holds);
+            let holds = match condition.by {
+                FilterBy::Format => {
+                    layout.is_some_and(|layout| any(&|value| value.matches(&layout.name)))
+                }
+                FilterBy::Packet => packet.is_some_and(|name| {
+                    any(&|value| value.matches(name) || value.matches(&snake_case(name)))
+                }),
+                FilterBy::Source => any(&|value| {
+                    value.matches(&datagram.source.ip().to_string())
+                        || value.matches(&datagram.source.to_string())
+                }),
+                FilterBy::Port => {
+                    any(&|value| value.matches(&datagram.destination.port().to_string()))
+                }
+            };
+            holds != condition.is_negated
+        })
+    }
+}
+
+fn check_ticks(ticks: &TickFile, encoding: Option<&TickEncoding>) -> anyhow::Result<()> {
+    let name = ticks.name();
+    match encoding {
+        None => bail!(
+            "{name} is a recording of ticks, not of datagrams: --encode raw sends each tick as its \
+             bytes, --encode json as an object"
+        ),
+        Some(TickEncoding::Raw) if ticks.record_length() > LONGEST_PAYLOAD => bail!(
+            "{name}: a tick has {} bytes, and a datagram holds {LONGEST_PAYLOAD}: send chosen \
+             variables with --encode json --columns",
+            ticks.record_length()
+        ),
+        Some(_) => Ok(()),
+    }
+}
+
+/// The variables that objects have; `None` for raw bytes.
+fn wanted_variables<'a>(
+    ticks: &'a TickFile,
+    encoding: Option<&TickEncoding>,
+) -> anyhow::Result<Option<Vec<&'a Variable>>> {
+    let Some(TickEncoding::Json { columns }) = encoding else {
+        return Ok(None);
+    };
+    let variables = ticks.variables();
+    for pattern in columns {
+        let known = variables
+            .iter()
+            .any(|variable| pattern.matches(&variable.name));
+        let message = || format!("{}: there is no variable {pattern}", ticks.name());
+        known.then_some(()).with_context(message)?;
+    }
+    let wanted = |variable: &&Variable| {
+        columns.is_empty()
+            || columns
+                .iter()
+                .any(|pattern| pattern.matches(&variable.name))
+    };
+    Ok(Some(variables.iter().filter(wanted).collect()))
+}
+
+/// A tick as a JSON object: arrays as arrays, texts as texts, NaN as null.
+struct TickObject<'a> {
+    variables: &'a [&'a Variable],
+    record: &'a [u8],
+}
+
+struct VariableValues<'a> {
+    variable: &'a Variable,
+    bytes: &'a [u8],
+}
+
+impl Serialize for TickObject<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.variables.len()))?;
+        for variable in self.variables {
+            let length = variable.count * variable.kind.size();
+            let bytes = self.record.get(variable.offset..variable.offset + length);
+            let bytes = bytes.unwrap_or_default();
+            map.serialize_entry(&variable.name, &VariableValues { variable, bytes })?;
+        }
+        map.end()
+    }
+}
+
+impl Serialize for VariableValues<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let VariableValues { variable, bytes } = self;
+        if variable.kind == VariableType::Char {
+            return serializer.serialize_str(&utf8_or_latin(until_nul(bytes)));
+        }
+        let values = bytes.chunks_exact(variable.kind.size());
+        let mut values = values.map(|bytes| OneValue(variable.kind, bytes));
+        match (variable.count, values.next()) {
+            (1, Some(value)) => value.serialize(serializer),
+            (_, first) => serializer.collect_seq(first.into_iter().chain(values)),
+        }
+    }
+}
+
+struct OneValue<'a>(VariableType, &'a [u8]);
+
+impl Serialize for OneValue<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let four = || self.1.first_chunk().copied().unwrap_or_default();
+        match self.0 {
+            VariableType::Char | VariableType::Bool => {
+                serializer.serialize_bool(self.1.first().is_some_and(|byte| *byte != 0))
+            }
+            VariableType::Int => serializer.serialize_i32(i32::from_le_bytes(four())),
+            VariableType::BitField => serializer.serialize_u32(u32::from_le_bytes(four())),
+            VariableType::Float => serializer.serialize_f32(f32::from_le_bytes(four())),
+            VariableType::Double => {
+                let eight = self.1.first_chunk().copied().unwrap_or_default();
+                serializer.serialize_f64(f64::from_le_bytes(eight))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn places(max_gap: i64, times: &[i64]) -> Vec<u64> {
+        let mut timeline = Timeline {
+            max_gap,
+            position: 0,
+            newest: None,
+        };
+        times.iter().map(|time| timeline.place(*time)).collect()
+    }
+
+    #[test]
+    fn positions_follow_the_time_stamps_and_never_go_back() {
+        assert_eq!(places(i64::MAX, &[50, 60, 90]), [0, 10, 40]);
+        // Out of order: sent at once, and nothing is shifted by it.
+        assert_eq!(places(i64::MAX, &[50, 60, 55, 58, 70]), [0, 10, 10, 10, 20]);
+        // A clock that was set back by an hour.
+        let hour = 3_600 * CLOCK_SET;
+        assert_eq!(places(i64::MAX, &[hour, hour + 10, 5, 20]), [0, 10, 10, 25]);
+        // Long silences are cut.
+        assert_eq!(places(15, &[0, 10, 500, 510]), [0, 10, 25, 35]);
+    }
+}

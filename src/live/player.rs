@@ -1,0 +1,393 @@
+//! A replay: one thread reads ahead, another waits for each datagram's moment
+//! and sends it, and measures how late it was.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{anyhow, bail};
+use hdrhistogram::Histogram;
+
+use super::feed::{Chunk, Feed, FeedOptions, FeedReport};
+use super::pace::{Clock, Pacer, Speed, SystemClock};
+use super::send::{SendOptions, Sender, Target, TargetCounts};
+use super::udp::now;
+use crate::capture::Input;
+use crate::lock::lock;
+
+/// What is read ahead, in chunks.
+const READ_AHEAD: usize = 64;
+/// Datagrams that are sent together at most.
+const BURST: usize = 64;
+/// How often those who watch are told.
+const TELL: Duration = Duration::from_millis(50);
+/// How long after the last datagram an answer may come that nobody listens.
+const LAST_ANSWER: Duration = Duration::from_millis(20);
+/// The longest lateness that is told apart: an hour.
+const LONGEST_LATENESS: u64 = 3_600_000_000_000;
+
+/// What to replay, and how.
+#[derive(Debug, Clone)]
+pub struct PlayOptions {
+    pub feed: FeedOptions,
+    pub send: SendOptions,
+    pub speed: Speed,
+    /// How long to spin before a deadline at most.
+    pub spin: Duration,
+    /// When to begin, in nanoseconds since 1970; at once if absent.
+    pub start_at: Option<i64>,
+    /// Whether it is a failure that nobody listens.
+    pub require_listener: bool,
+}
+
+/// What those who watch a replay may want of it.
+#[derive(Debug, Default)]
+pub struct Control {
+    stop: AtomicBool,
+    paused: AtomicBool,
+    steps: AtomicU64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wish {
+    Play,
+    Pause,
+    /// One datagram, though paused.
+    Step,
+    Stop,
+}
+
+impl Control {
+    pub fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    pub fn pause(&self) {
+        self.paused.store(true, Ordering::Relaxed);
+    }
+
+    /// Pauses, or plays on.
+    pub fn toggle(&self) {
+        self.steps.store(0, Ordering::Relaxed);
+        self.paused.fetch_xor(true, Ordering::Relaxed);
+    }
+
+    /// Sends one datagram, and pauses.
+    pub fn step(&self) {
+        self.pause();
+        self.steps.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub fn is_paused(&self) -> bool {
+        self.paused.load(Ordering::Relaxed)
+    }
+
+    /// What is wanted now; a step is wanted once.
+    pub(super) fn wish(&self) -> Wish {
+        if self.stop.load(Ordering::Relaxed) {
+            return Wish::Stop;
+        }
+        if !self.is_paused() {
+            return Wish::Play;
+        }
+        let less = |steps: u64| steps.checked_sub(1);
+        match self
+            .steps
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, less)
+        {
+            Ok(_) => Wish::Step,
+            Err(_) => Wish::Pause,
+        }
+    }
+}
+
+/// What a replay has come to, at its end or so far.
+#[derive(Debug, Clone)]
+pub struct PlayReport {
+    pub elapsed: Duration,
+    /// Datagrams sent, each counted once however many targets it went to.
+    pub datagrams: u64,
+    /// Of their payload.
+    pub bytes: u64,
+    /// Where in the capture the last one lies, counted from the first.
+    pub position: Duration,
+    /// Bytes of the file that were read, where that is known.
+    pub read: u64,
+    /// Size of the file, where that is known.
+    pub size: Option<u64>,
+    pub lateness: Lateness,
+    pub targets: Vec<(Target, TargetCounts)>,
+    pub feed: FeedReport,
+    /// Whether it was ended before its time.
+    pub is_interrupted: bool,
+}
+
+/// How late datagrams were sent, in nanoseconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Lateness {
+    pub p50: u64,
+    pub p90: u64,
+    pub p99: u64,
+    pub max: u64,
+    /// That of the last one.
+    pub last: u64,
+}
+
+/// A replay that is about to begin: file and sockets are open already.
+pub struct Player {
+    options: PlayOptions,
+    feed: Feed,
+    input: Input,
+    sender: Sender,
+    size: Option<u64>,
+}
+
+struct Stats {
+    datagrams: u64,
+    bytes: u64,
+    position: u64,
+    read: u64,
+    /// `None` without any wait.
+    lateness: Option<Histogram<u64>>,
+    last: u64,
+    targets: Vec<TargetCounts>,
+    /// How long it took, once it is over.
+    elapsed: Option<Duration>,
+}
+
+impl Player {
+    /// Opens the file and the sockets.
+    ///
+    /// # Errors
+    /// If the file cannot be read or sent, or a target not be reached.
+    pub fn open(options: PlayOptions) -> anyhow::Result<Player> {
+        let feed = Feed::new(options.feed.clone());
+        let input = feed.open()?;
+        let size = match &input {
+            Input::Datagrams(capture) => capture.size(),
+            Input::Ticks(ticks) => ticks.size(),
+        };
+        if matches!(input, Input::Ticks(_))
+            && let Some(target) = options
+                .send
+                .targets
+                .iter()
+                .find(|target| !target.has_port())
+        {
+            bail!("ticks were never sent to a port: --to {target} needs one, as in {target}:20777");
+        }
+        Ok(Player {
+            sender: Sender::open(options.send.clone())?,
+            options,
+            feed,
+            input,
+            size,
+        })
+    }
+
+    /// Size of the file, where that is known.
+    pub fn size(&self) -> Option<u64> {
+        self.size
+    }
+
+    /// Replays to the end, or until `control` says so; `watch` can ask how it
+    /// goes, many times a second.
+    ///
+    /// # Errors
+    /// If the file cannot be read any more, a target not be reached, or nobody
+    /// listens though somebody must. The report tells how far it came.
+    pub fn run(
+        self,
+        control: &Control,
+        mut watch: impl FnMut(&dyn Fn() -> PlayReport),
+    ) -> (PlayReport, anyhow::Result<()>) {
+        let Player {
+            options,
+            mut feed,
+            input,
+            mut sender,
+            size,
+        } = self;
+        let histogram = match options.speed {
+            Speed::Max => None,
+            // Its bounds are right.
+            Speed::Times(_) => Histogram::new_with_bounds(1, LONGEST_LATENESS, 3).ok(),
+        };
+        let stats = Mutex::new(Stats {
+            datagrams: 0,
+            bytes: 0,
+            position: 0,
+            read: 0,
+            lateness: histogram,
+            last: 0,
+            targets: sender.counts.clone(),
+            elapsed: None,
+        });
+        let started = Mutex::new(None);
+        let is_over = AtomicBool::new(false);
+        let report = || PlayReport::new(&stats, &started, &options, size);
+        let (chunks, waiting) = sync_channel::<Chunk>(READ_AHEAD);
+        let result = thread::scope(|scope| {
+            let reader = scope.spawn(|| {
+                // What is sent no more need not be read.
+                let result = feed.run(input, &mut |chunk| chunks.send(chunk).is_ok());
+                drop(chunks);
+                result
+            });
+            let watcher = thread::current();
+            let (options, sender, stats) = (&options, &mut sender, &stats);
+            let (started, is_over) = (&started, &is_over);
+            let player = scope.spawn(move || {
+                let result = play(options, control, waiting, sender, stats, started);
+                let mut stats = lock(stats);
+                stats.targets.clone_from(&sender.counts);
+                is_over.store(true, Ordering::Release);
+                watcher.unpark();
+                result
+            });
+            while !is_over.load(Ordering::Acquire) && !player.is_finished() {
+                thread::park_timeout(TELL);
+                watch(&report);
+            }
+            let read = reader
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            let sent = player
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            sent.and_then(|is_whole| read.map(|()| is_whole))
+        });
+        let mut done = report();
+        done.feed = feed.report;
+        done.is_interrupted = matches!(result, Ok(false));
+        (done, result.map(|_| ()))
+    }
+}
+
+/// Sends everything that comes, each at its moment. `false` if it was stopped.
+fn play(
+    options: &PlayOptions,
+    control: &Control,
+    chunks: Receiver<Chunk>,
+    sender: &mut Sender,
+    stats: &Mutex<Stats>,
+    started: &Mutex<Option<Instant>>,
+) -> anyhow::Result<bool> {
+    // The clock starts when there is something to send.
+    let mut chunks = chunks.into_iter().peekable();
+    chunks.peek();
+    let clock = SystemClock::new();
+    if let Some(start) = options.start_at
+        && !wait_for(&clock, start, control)
+    {
+        return Ok(false);
+    }
+    *lock(started) = Some(Instant::now());
+    let mut pacer = Pacer::start(clock, options.speed, options.spin);
+    for chunk in chunks {
+        let mut at = 0;
+        while let Some(first) = chunk.items.get(at) {
+            if !pacer.wait(first.position, control) {
+                return Ok(false);
+            }
+            let moment = pacer.now();
+            let rest = chunk.items[at..].iter().take(BURST);
+            let due = rest
+                .take_while(|item| pacer.due(item.position) <= moment)
+                .count();
+            // A step is one datagram.
+            let due = match control.is_paused() {
+                true => 1,
+                false => due.max(1),
+            };
+            sender.send(&chunk, at..at + due)?;
+            let mut stats = lock(stats);
+            for item in &chunk.items[at..at + due] {
+                stats.datagrams += 1;
+                stats.bytes += chunk.payload(item).len() as u64;
+                stats.position = item.position;
+                stats.last = moment.saturating_sub(pacer.due(item.position));
+                let late = stats.last;
+                if let Some(lateness) = &mut stats.lateness {
+                    lateness.saturating_record(late);
+                }
+            }
+            stats.read = chunk.read;
+            stats.targets.clone_from(&sender.counts);
+            drop(stats);
+            if options.require_listener {
+                check_listeners(options, sender)?;
+            }
+            at += due;
+        }
+    }
+    lock(stats).elapsed = lock(started).map(|started| started.elapsed());
+    if options.require_listener {
+        thread::sleep(LAST_ANSWER);
+    }
+    sender.take_answers();
+    if options.require_listener {
+        check_listeners(options, sender)?;
+    }
+    Ok(true)
+}
+
+fn check_listeners(options: &PlayOptions, sender: &Sender) -> anyhow::Result<()> {
+    let targets = options.send.targets.iter().zip(&sender.counts);
+    for (target, counts) in targets {
+        if counts.refused > 0 {
+            return Err(anyhow!("nobody listens at {target} (--require-listener)"));
+        }
+    }
+    Ok(())
+}
+
+/// Waits for a moment of the system's clock; `false` if that is not wanted any
+/// more.
+fn wait_for(clock: &impl Clock, moment: i64, control: &Control) -> bool {
+    loop {
+        let early = u64::try_from(moment.saturating_sub(now())).unwrap_or(0);
+        if early == 0 {
+            return true;
+        }
+        if control.wish() == Wish::Stop {
+            return false;
+        }
+        clock.sleep_until(clock.now() + early.min(50_000_000));
+    }
+}
+
+impl PlayReport {
+    fn new(
+        stats: &Mutex<Stats>,
+        started: &Mutex<Option<Instant>>,
+        options: &PlayOptions,
+        size: Option<u64>,
+    ) -> PlayReport {
+        let stats = lock(stats);
+        let lateness = stats.lateness.as_ref().map(|lateness| Lateness {
+            p50: lateness.value_at_quantile(0.5),
+            p90: lateness.value_at_quantile(0.9),
+            p99: lateness.value_at_quantile(0.99),
+            max: lateness.max(),
+            last: stats.last,
+        });
+        let targets = options.send.targets.iter().copied();
+        PlayReport {
+            elapsed: stats.elapsed.unwrap_or_else(|| {
+                lock(started).map_or(Duration::ZERO, |started| started.elapsed())
+            }),
+            datagrams: stats.datagrams,
+            bytes: stats.bytes,
+            position: Duration::from_nanos(stats.position),
+            read: stats.read,
+            size,
+            lateness: lateness.unwrap_or_default(),
+            targets: targets.zip(stats.targets.iter().cloned()).collect(),
+            feed: FeedReport::default(),
+            is_interrupted: false,
+        }
+    }
+}

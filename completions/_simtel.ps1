@@ -94,7 +94,7 @@ Register-ArgumentCompleter -Native -CommandName 'simtel' -ScriptBlock {
             [CompletionResult]::new('--reorder', '--reorder', [CompletionResultType]::ParameterName, 'Share of datagrams to send after the next one')
             [CompletionResult]::new('--delay', '--delay', [CompletionResultType]::ParameterName, 'Delay each datagram by a time out of this range, such as 5ms..20ms')
             [CompletionResult]::new('--seed', '--seed', [CompletionResultType]::ParameterName, 'What decides which datagrams the faults meet; the same seed gives the same stream')
-            [CompletionResult]::new('--spin', '--spin', [CompletionResultType]::ParameterName, 'How long to spin before a deadline at most, for precision; 0 to sleep only [default: 200us on Linux, 1.5ms on Windows, else 1ms]')
+            [CompletionResult]::new('--spin', '--spin', [CompletionResultType]::ParameterName, 'Wake so long before each deadline and spin, for precision; 0 to sleep only [default: as long as this machine''s timers need, up to 200us on Linux]')
             [CompletionResult]::new('--max-late', '--max-late', [CompletionResultType]::ParameterName, 'End with exit status 3 if a datagram was sent later than this')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colours')
             [CompletionResult]::new('--preserve-ports', '--preserve-ports', [CompletionResultType]::ParameterName, 'Send from the port that each datagram came from')

@@ -89,7 +89,7 @@ set edit:completion:arg-completer[simtel] = {|@words|
             cand --reorder 'Share of datagrams to send after the next one'
             cand --delay 'Delay each datagram by a time out of this range, such as 5ms..20ms'
             cand --seed 'What decides which datagrams the faults meet; the same seed gives the same stream'
-            cand --spin 'How long to spin before a deadline at most, for precision; 0 to sleep only [default: 200us on Linux, 1.5ms on Windows, else 1ms]'
+            cand --spin 'Wake so long before each deadline and spin, for precision; 0 to sleep only [default: as long as this machine''s timers need, up to 200us on Linux]'
             cand --max-late 'End with exit status 3 if a datagram was sent later than this'
             cand --color 'When to use colours'
             cand --preserve-ports 'Send from the port that each datagram came from'

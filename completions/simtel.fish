@@ -85,7 +85,7 @@ complete -c simtel -n "__fish_simtel_using_subcommand replay" -l duplicate -d 'S
 complete -c simtel -n "__fish_simtel_using_subcommand replay" -l reorder -d 'Share of datagrams to send after the next one' -r
 complete -c simtel -n "__fish_simtel_using_subcommand replay" -l delay -d 'Delay each datagram by a time out of this range, such as 5ms..20ms' -r
 complete -c simtel -n "__fish_simtel_using_subcommand replay" -l seed -d 'What decides which datagrams the faults meet; the same seed gives the same stream' -r
-complete -c simtel -n "__fish_simtel_using_subcommand replay" -l spin -d 'How long to spin before a deadline at most, for precision; 0 to sleep only [default: 200us on Linux, 1.5ms on Windows, else 1ms]' -r
+complete -c simtel -n "__fish_simtel_using_subcommand replay" -l spin -d 'Wake so long before each deadline and spin, for precision; 0 to sleep only [default: as long as this machine\'s timers need, up to 200us on Linux]' -r
 complete -c simtel -n "__fish_simtel_using_subcommand replay" -l max-late -d 'End with exit status 3 if a datagram was sent later than this' -r
 complete -c simtel -n "__fish_simtel_using_subcommand replay" -l color -d 'When to use colours' -r -f -a "auto\t''
 always\t''

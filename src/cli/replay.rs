@@ -16,8 +16,8 @@ use super::replaying::{Status, is_flawed, report, summarise};
 use super::{Outcome, UsageError, interrupt, values};
 use crate::decode::{TimeBound, TimeRange};
 use crate::live::{
-    Condition, Control, DEFAULT_SPIN, FaultOptions, FeedOptions, Filter, FilterBy, PlayOptions,
-    Player, SendOptions, Speed, Target, TickEncoding,
+    Condition, Control, FaultOptions, FeedOptions, Filter, FilterBy, LONGEST_SPIN, PlayOptions,
+    Player, SendOptions, Speed, Spin, Target, TickEncoding,
 };
 
 /// Send a capture as the game sent it
@@ -104,8 +104,8 @@ pub(super) struct Replay {
     /// stream
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Faults")]
     seed: u64,
-    /// How long to spin before a deadline at most, for precision; 0 to sleep only
-    /// [default: 200us on Linux, 1.5ms on Windows, else 1ms]
+    /// Wake so long before each deadline and spin, for precision; 0 to sleep only
+    /// [default: as long as this machine's timers need, up to 200us on Linux]
     #[arg(long, value_name = "TIME", value_parser = gap)]
     spin: Option<Duration>,
     /// End with exit status 3 if a datagram was sent later than this
@@ -253,7 +253,7 @@ impl Replay {
                 interface: self.interface,
             },
             speed: self.speed,
-            spin: self.spin.unwrap_or(DEFAULT_SPIN),
+            spin: self.spin.map_or(Spin::AtMost(LONGEST_SPIN), Spin::Always),
             start_at: self.start_at.map(moment),
             require_listener: self.require_listener,
         })

@@ -139,6 +139,8 @@ pub(super) struct Feed {
     timeline: Timeline,
     faults: Option<Faults<Outgoing>>,
     chunk: Chunk,
+    /// Whether the file may come to a halt, so that nothing may wait for more.
+    is_stream: bool,
     pub report: FeedReport,
 }
 
@@ -154,6 +156,7 @@ impl Feed {
                 newest: None,
             },
             faults: options.faults.clone().map(Faults::new),
+            is_stream: !options.path.is_file(),
             options,
             chunk: Chunk::default(),
             report: FeedReport::default(),
@@ -176,7 +179,7 @@ impl Feed {
             );
         }
         let repeats = self.options.passes != Some(1);
-        if repeats && !self.options.path.is_file() {
+        if repeats && self.is_stream {
             bail!(
                 "{}: what is read from a pipe is gone, so it cannot be repeated",
                 self.options.path.display()
@@ -373,7 +376,7 @@ impl Feed {
                 self.report.faults = faults.counts();
             }
         }
-        if !self.chunk.is_full() {
+        if !self.chunk.is_full() && !self.is_stream || self.chunk.items.is_empty() {
             return true;
         }
         self.chunk.read = read;

@@ -19,7 +19,7 @@ pub use faults::{FaultCounts, FaultOptions};
 pub use feed::{Condition, FeedOptions, FeedReport, Filter, FilterBy, TickEncoding};
 pub use files::{FileOptions, Output, Rotation};
 pub use observe::{FormatSeen, FrameGaps, Observed};
-pub use pace::{DEFAULT_SPIN, Speed};
+pub use pace::{LONGEST_SPIN, Speed, Spin};
 pub use player::{Control, Lateness, PlayOptions, PlayReport, Player};
 pub use recorder::{
     ForwardReport, ListenerReport, RecordOptions, Recorder, Report, StopReason, StopRules,

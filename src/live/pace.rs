@@ -10,7 +10,13 @@ use super::player::{Control, Wish};
 const LONGEST_SLEEP: u64 = 50_000_000;
 /// How often somebody who has paused is asked.
 const PAUSE_STEP: u64 = 5_000_000;
+/// Lateness beyond this says that the machine was busy, and nothing of its timers.
+const LONGEST_LATE: u64 = 400_000;
 const MILLION: u128 = 1_000_000;
+
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
 
 /// Time that never goes back, in nanoseconds from some beginning.
 pub(super) trait Clock {
@@ -28,14 +34,22 @@ pub enum Speed {
     Max,
 }
 
+/// How long before a deadline to wake and spin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spin {
+    /// As long as sleep has ended late on this machine, but not longer than this.
+    AtMost(Duration),
+    /// Always so long; not at all if it is nothing.
+    Always(Duration),
+}
+
 /// Waits for the moment of each datagram.
 pub(super) struct Pacer<C> {
     clock: C,
     speed: Speed,
     /// The moment of position 0.
     anchor: u64,
-    /// How long to spin at most; 0 for not at all.
-    longest_spin: u64,
+    spin: Spin,
     /// How late sleep ends, and how much that varies.
     late: f64,
     varies: f64,
@@ -43,14 +57,16 @@ pub(super) struct Pacer<C> {
 
 impl<C: Clock> Pacer<C> {
     /// A pacer whose position 0 is now.
-    pub fn start(clock: C, speed: Speed, spin: Duration) -> Pacer<C> {
-        let longest_spin = u64::try_from(spin.as_nanos()).unwrap_or(u64::MAX);
+    pub fn start(clock: C, speed: Speed, spin: Spin) -> Pacer<C> {
         Pacer {
             anchor: clock.now(),
             clock,
             speed,
-            longest_spin,
-            late: longest_spin as f64,
+            late: match spin {
+                Spin::Always(_) => 0.0,
+                Spin::AtMost(longest) => nanoseconds(longest) as f64,
+            },
+            spin,
             varies: 0.0,
         }
     }
@@ -101,8 +117,6 @@ impl<C: Clock> Pacer<C> {
                 let until = wake.min(now + LONGEST_SLEEP);
                 self.clock.sleep_until(until);
                 self.learn(self.clock.now().saturating_sub(until));
-            } else if self.longest_spin == 0 {
-                self.clock.sleep_until(due);
             } else {
                 while self.clock.now() < due {
                     std::hint::spin_loop();
@@ -114,13 +128,17 @@ impl<C: Clock> Pacer<C> {
 
     /// How much before a deadline to wake.
     fn margin(&self) -> u64 {
-        let margin = self.late + 1.5 * self.varies;
-        (margin as u64).min(self.longest_spin)
+        match self.spin {
+            Spin::Always(margin) => nanoseconds(margin),
+            Spin::AtMost(longest) => {
+                let margin = self.late + 2.0 * self.varies;
+                (margin as u64).min(nanoseconds(longest))
+            }
+        }
     }
 
     fn learn(&mut self, late: u64) {
-        // That the machine was busy for long says nothing of its timers.
-        let late = late.min(2 * self.longest_spin) as f64;
+        let late = late.min(LONGEST_LATE) as f64;
         self.varies += ((late - self.late).abs() - self.varies) / 16.0;
         self.late += (late - self.late) / 16.0;
     }
@@ -145,8 +163,8 @@ impl Clock for SystemClock {
     }
 }
 
-/// Before how much of a deadline sleep is over at the latest, by default.
-pub const DEFAULT_SPIN: Duration = match () {
+/// The longest spin that does not cost a laptop its battery.
+pub const LONGEST_SPIN: Duration = match () {
     () if cfg!(target_os = "linux") => Duration::from_micros(200),
     () if cfg!(windows) => Duration::from_micros(1_500),
     () => Duration::from_millis(1),
@@ -250,16 +268,18 @@ mod tests {
         }
     }
 
+    const LEARNED: Spin = Spin::AtMost(Duration::from_micros(200));
+
     /// By how much each of these positions is late.
     fn lateness(
         speed: Speed,
-        spin: u64,
+        spin: Spin,
         late: u64,
         positions: impl Iterator<Item = u64>,
     ) -> Vec<u64> {
         let clock = clock(late);
         let control = Control::default();
-        let mut pacer = Pacer::start(&clock, speed, Duration::from_nanos(spin));
+        let mut pacer = Pacer::start(&clock, speed, spin);
         let wait = |position| {
             assert!(pacer.wait(position, &control));
             let now = pacer.now();
@@ -272,9 +292,14 @@ mod tests {
     #[test]
     fn spinning_makes_up_for_a_late_sleep() {
         let positions = || (0..1_000).map(|n| n * 16_666_667);
-        let spun = lateness(Speed::Times(1_000_000), 200_000, 70_000, positions());
+        let spun = lateness(Speed::Times(1_000_000), LEARNED, 70_000, positions());
         assert!(spun.iter().all(|late| *late <= 300), "{spun:?}");
-        let slept = lateness(Speed::Times(1_000_000), 0, 70_000, positions());
+        let slept = lateness(
+            Speed::Times(1_000_000),
+            Spin::Always(Duration::ZERO),
+            70_000,
+            positions(),
+        );
         assert!(
             slept[1..]
                 .iter()
@@ -287,12 +312,12 @@ mod tests {
     fn nothing_drifts() {
         // Each sleep ends later than the next deadline.
         let positions = (0..100_000).map(|n| n * 1_000_000);
-        let late = lateness(Speed::Times(1_000_000), 200_000, 3_000_000, positions);
+        let late = lateness(Speed::Times(1_000_000), LEARNED, 3_000_000, positions);
         assert!(*late.last().expect("one") <= 3_001_000);
         // An odd speed, over a day.
         let day = 86_400_000_000_000;
         let clock = clock(0);
-        let pacer = Pacer::start(&clock, Speed::Times(333_333), Duration::ZERO);
+        let pacer = Pacer::start(&clock, Speed::Times(333_333), LEARNED);
         let due = pacer.due(day) - pacer.due(0);
         assert_eq!(due, (u128::from(day) * 1_000_000 / 333_333) as u64);
     }
@@ -301,7 +326,7 @@ mod tests {
     fn a_pause_moves_all_that_follows() {
         let clock = clock(0);
         let control = Control::default();
-        let mut pacer = Pacer::start(&clock, Speed::Times(1_000_000), Duration::ZERO);
+        let mut pacer = Pacer::start(&clock, Speed::Times(1_000_000), LEARNED);
         let before = pacer.due(1_000_000_000);
         control.pause();
         control.step();

@@ -11,7 +11,7 @@ use anyhow::{anyhow, bail};
 use hdrhistogram::Histogram;
 
 use super::feed::{Chunk, Feed, FeedOptions, FeedReport};
-use super::pace::{Clock, Pacer, Speed, SystemClock};
+use super::pace::{Clock, Pacer, Speed, Spin, SystemClock};
 use super::send::{SendOptions, Sender, Target, TargetCounts};
 use super::udp::now;
 use crate::capture::Input;
@@ -34,8 +34,7 @@ pub struct PlayOptions {
     pub feed: FeedOptions,
     pub send: SendOptions,
     pub speed: Speed,
-    /// How long to spin before a deadline at most.
-    pub spin: Duration,
+    pub spin: Spin,
     /// When to begin, in nanoseconds since 1970; at once if absent.
     pub start_at: Option<i64>,
     /// Whether it is a failure that nobody listens.

@@ -105,6 +105,18 @@ impl Chunk {
         &self.payloads[item.start..item.start + item.length]
     }
 
+    fn push<P: AsRef<[u8]>>(&mut self, position: u64, outgoing: &Outgoing<P>) {
+        let payload = outgoing.payload.as_ref();
+        self.items.push(Item {
+            position,
+            source: outgoing.source,
+            destination: outgoing.destination,
+            start: self.payloads.len(),
+            length: payload.len(),
+        });
+        self.payloads.extend_from_slice(payload);
+    }
+
     fn is_full(&self) -> bool {
         self.items.len() >= CHUNK_DATAGRAMS || self.payloads.len() >= CHUNK_BYTES
     }
@@ -125,19 +137,20 @@ pub struct FeedReport {
     pub faults: FaultCounts,
 }
 
-/// A datagram on its way through the faults.
+/// A datagram on its way, with a payload that is borrowed until faults may keep
+/// it back.
 #[derive(Clone)]
-struct Outgoing {
+struct Outgoing<P> {
     source: SocketAddr,
     destination: SocketAddr,
-    payload: Vec<u8>,
+    payload: P,
 }
 
 /// Reads a file, as often as it is to be sent.
 pub(super) struct Feed {
     options: FeedOptions,
     timeline: Timeline,
-    faults: Option<Faults<Outgoing>>,
+    faults: Option<Faults<Outgoing<Vec<u8>>>>,
     chunk: Chunk,
     /// Whether the file may come to a halt, so that nothing may wait for more.
     is_stream: bool,
@@ -226,13 +239,7 @@ impl Feed {
         if let Some(mut faults) = self.faults.take() {
             let chunk = &mut self.chunk;
             faults.finish(self.timeline.position, &mut |position, outgoing| {
-                add(
-                    chunk,
-                    position,
-                    outgoing.source,
-                    outgoing.destination,
-                    &outgoing.payload,
-                );
+                chunk.push(position, &outgoing)
             });
             self.report.faults = faults.counts();
         }
@@ -268,15 +275,12 @@ impl Feed {
                 self.report.left_out += u64::from(is_first);
                 continue;
             }
-            let (source, destination) = (datagram.source, datagram.destination);
-            if !self.take(
-                datagram.time,
-                source,
-                destination,
-                datagram.payload,
-                read,
-                take,
-            ) {
+            let outgoing = Outgoing {
+                source: datagram.source,
+                destination: datagram.destination,
+                payload: datagram.payload,
+            };
+            if !self.take(datagram.time, &outgoing, read, take) {
                 return Ok(false);
             }
             read = capture.position();
@@ -336,7 +340,12 @@ impl Feed {
                     payload.len()
                 );
             }
-            if !self.take(time, nowhere, nowhere, payload, offset as u64, take) {
+            let outgoing = Outgoing {
+                source: nowhere,
+                destination: nowhere,
+                payload,
+            };
+            if !self.take(time, &outgoing, offset as u64, take) {
                 return Ok(false);
             }
         }
@@ -347,9 +356,7 @@ impl Feed {
     fn take(
         &mut self,
         time: i64,
-        source: SocketAddr,
-        destination: SocketAddr,
-        payload: &[u8],
+        outgoing: &Outgoing<&[u8]>,
         read: u64,
         take: &mut dyn FnMut(Chunk) -> GoOn,
     ) -> GoOn {
@@ -357,21 +364,15 @@ impl Feed {
         let position = self.timeline.place(time);
         let chunk = &mut self.chunk;
         match &mut self.faults {
-            None => add(chunk, position, source, destination, payload),
+            None => chunk.push(position, outgoing),
             Some(faults) => {
                 let outgoing = Outgoing {
-                    source,
-                    destination,
-                    payload: payload.to_vec(),
+                    source: outgoing.source,
+                    destination: outgoing.destination,
+                    payload: outgoing.payload.to_vec(),
                 };
                 faults.push(position, outgoing, &mut |position, outgoing| {
-                    add(
-                        chunk,
-                        position,
-                        outgoing.source,
-                        outgoing.destination,
-                        &outgoing.payload,
-                    );
+                    chunk.push(position, &outgoing)
                 });
                 self.report.faults = faults.counts();
             }
@@ -382,23 +383,6 @@ impl Feed {
         self.chunk.read = read;
         take(std::mem::take(&mut self.chunk))
     }
-}
-
-fn add(
-    chunk: &mut Chunk,
-    position: u64,
-    source: SocketAddr,
-    destination: SocketAddr,
-    payload: &[u8],
-) {
-    chunk.items.push(Item {
-        position,
-        source,
-        destination,
-        start: chunk.payloads.len(),
-        length: payload.len(),
-    });
-    chunk.payloads.extend_from_slice(payload);
 }
 
 /// Time stamps into positions, which never go back.

@@ -73,6 +73,19 @@ impl Recording {
         recording
     }
 
+    /// Starts `simtel record udp` at one address.
+    fn udp(place: &Workplace, output: &str, arguments: &[&str]) -> Recording {
+        let mut all = vec!["udp", "--listen", "127.0.0.1:0", "-o", output];
+        all.extend(arguments);
+        Recording::start(place, &all)
+    }
+
+    /// Sends a datagram of so many bytes with this number to the first address.
+    fn send(&self, socket: &UdpSocket, number: u64, length: usize) {
+        let sent = socket.send_to(&numbered(number, length), self.address());
+        assert_eq!(sent.expect("sent"), length);
+    }
+
     /// The first event from now on that is so.
     fn wait_for(&mut self, is_it: impl Fn(&Value) -> bool) -> Value {
         loop {
@@ -214,18 +227,7 @@ fn now() -> i64 {
 fn every_byte_is_kept_with_its_time_and_addresses() {
     for (name, rest) in [("a.pcap", 16), ("a.pcapng", 32)] {
         let place = Workplace::new();
-        let recording = Recording::start(
-            &place,
-            &[
-                "udp",
-                "--listen",
-                "127.0.0.1:0",
-                "-o",
-                name,
-                "--idle-stop",
-                "500ms",
-            ],
-        );
+        let recording = Recording::udp(&place, name, &["--idle-stop", "500ms"]);
         let (one, other) = (sender(), sender());
         let before = now();
         let lengths = [0, 1, 2, 3, 4, 1_352, 1_472, 1_473, 9_000, 65_507];
@@ -353,14 +355,10 @@ fn what_is_passed_on_is_what_came() {
         .map(|socket| socket.local_addr().expect("an address"));
     let targets: Vec<String> = addresses.map(|address| address.to_string()).collect();
     let nobody = sender().local_addr().expect("an address").to_string();
-    let recording = Recording::start(
+    let recording = Recording::udp(
         &place,
+        "a.pcap",
         &[
-            "udp",
-            "--listen",
-            "127.0.0.1:0",
-            "-o",
-            "a.pcap",
             "--forward",
             &nobody,
             "--forward",
@@ -522,12 +520,9 @@ fn a_port_that_is_taken_is_explained() {
 fn signals_and_rules_end_a_recording_whole() {
     for signal in ["-INT", "-TERM"] {
         let place = Workplace::new();
-        let recording =
-            Recording::start(&place, &["udp", "--listen", "127.0.0.1:0", "-o", "a.pcap"]);
+        let recording = Recording::udp(&place, "a.pcap", &[]);
         for number in 0..100 {
-            sender()
-                .send_to(&numbered(number, 50), recording.address())
-                .expect("sent");
+            recording.send(&sender(), number, 50);
         }
         // At once: what has arrived is kept all the same.
         recording.signal(signal);
@@ -564,22 +559,9 @@ fn a_recording_ends_by_its_rules() {
     assert_eq!(read(&place, "time.pcap"), []);
 
     // Silence counts from the first datagram on.
-    let recording = Recording::start(
-        &place,
-        &[
-            "udp",
-            "--listen",
-            "127.0.0.1:0",
-            "-o",
-            "idle.pcap",
-            "--idle-stop",
-            "200ms",
-        ],
-    );
+    let recording = Recording::udp(&place, "idle.pcap", &["--idle-stop", "200ms"]);
     std::thread::sleep(Duration::from_millis(500));
-    sender()
-        .send_to(&numbered(0, 50), recording.address())
-        .expect("sent");
+    recording.send(&sender(), 0, 50);
     let done = recording.done();
     assert_eq!(
         (done.code, done.report["reason"].as_str()),
@@ -589,23 +571,10 @@ fn a_recording_ends_by_its_rules() {
 
     for (name, most) in [("size.pcap", 24 + 10 * 158), ("size.pcapng", 5_000)] {
         let most_text = format!("{most}B");
-        let recording = Recording::start(
-            &place,
-            &[
-                "udp",
-                "--listen",
-                "127.0.0.1:0",
-                "-o",
-                name,
-                "--max-size",
-                &most_text,
-            ],
-        );
+        let recording = Recording::udp(&place, name, &["--max-size", &most_text]);
         let socket = sender();
         for number in 0..100 {
-            socket
-                .send_to(&numbered(number, 100), recording.address())
-                .expect("sent");
+            recording.send(&socket, number, 100);
         }
         let done = recording.done();
         assert_eq!(
@@ -645,9 +614,7 @@ fn files_rotate_by_size_and_only_the_latest_are_kept() {
         let recording = Recording::start(&place, &arguments);
         let socket = sender();
         for number in 0..200 {
-            socket
-                .send_to(&numbered(number, 100), recording.address())
-                .expect("sent");
+            recording.send(&socket, number, 100);
         }
         let done = recording.stop_after(200);
         assert_eq!(done.code, Some(0), "{}", done.warnings());
@@ -679,14 +646,10 @@ fn files_rotate_by_size_and_only_the_latest_are_kept() {
 #[test]
 fn files_rotate_by_the_clock() {
     let place = Workplace::new();
-    let recording = Recording::start(
+    let recording = Recording::udp(
         &place,
+        "out/",
         &[
-            "udp",
-            "--listen",
-            "127.0.0.1:0",
-            "-o",
-            "out/",
             "--format",
             "pcapng",
             "--rotate",
@@ -696,9 +659,7 @@ fn files_rotate_by_the_clock() {
         ],
     );
     let socket = sender();
-    socket
-        .send_to(&numbered(0, 100), recording.address())
-        .expect("sent");
+    recording.send(&socket, 0, 100);
     // No other datagram is needed for the file to be ended.
     let deadline = Instant::now() + PATIENCE;
     let ended = loop {
@@ -718,9 +679,7 @@ fn files_rotate_by_the_clock() {
     assert_eq!(numbers(&read(&place, &format!("out/{ended}"))), [0]);
     std::thread::sleep(Duration::from_millis(500));
     assert_eq!(place.files("out").len(), 1, "no file without a datagram");
-    socket
-        .send_to(&numbered(1, 100), recording.address())
-        .expect("sent");
+    recording.send(&socket, 1, 100);
     let done = recording.stop_after(2);
     assert_eq!((done.code, done.number("files")), (Some(0), 2));
     let files = place.files("out");
@@ -775,10 +734,8 @@ fn no_recording_replaces_another_unasked() {
 #[test]
 fn a_recording_goes_to_a_pipe() {
     let place = Workplace::new();
-    let recording = Recording::start(&place, &["udp", "--listen", "127.0.0.1:0", "-o", "-"]);
-    sender()
-        .send_to(&numbered(7, 100), recording.address())
-        .expect("sent");
+    let recording = Recording::udp(&place, "-", &[]);
+    recording.send(&sender(), 7, 100);
     let mut recording = recording;
     let mut stdout = recording.child.stdout.take().expect("standard output");
     // At once, not with the next or at the end.
@@ -803,24 +760,11 @@ fn a_recording_goes_to_a_pipe() {
 fn what_cannot_be_kept_is_counted() {
     // A reader that does not read, so that all buffers fill.
     let place = Workplace::new();
-    let mut recording = Recording::start(
-        &place,
-        &[
-            "udp",
-            "--listen",
-            "127.0.0.1:0",
-            "-o",
-            "-",
-            "--buffer",
-            "200kB",
-        ],
-    );
+    let mut recording = Recording::udp(&place, "-", &["--buffer", "200kB"]);
     let socket = sender();
     let sent = 1_500;
     for number in 0..sent {
-        socket
-            .send_to(&numbered(number, 60_000), recording.address())
-            .expect("sent");
+        recording.send(&socket, number, 60_000);
         if number % 3 == 0 {
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -872,24 +816,11 @@ fn what_cannot_be_kept_is_counted() {
 #[test]
 fn what_the_kernel_drops_is_counted_to_the_last() {
     let place = Workplace::new();
-    let recording = Recording::start(
-        &place,
-        &[
-            "udp",
-            "--listen",
-            "127.0.0.1:0",
-            "-o",
-            "a.pcapng",
-            "--buffer",
-            "4kB",
-        ],
-    );
+    let recording = Recording::udp(&place, "a.pcapng", &["--buffer", "4kB"]);
     let socket = sender();
     let sent = 30_000;
     for number in 0..sent {
-        socket
-            .send_to(&numbered(number, 1_352), recording.address())
-            .expect("sent");
+        recording.send(&socket, number, 1_352);
     }
     let done = recording.stop_after(sent);
     let recorded = read(&place, "a.pcapng");
@@ -919,24 +850,11 @@ fn what_the_kernel_drops_is_counted_to_the_last() {
 fn a_killed_recording_has_all_but_the_last_moment() {
     for name in ["a.pcap", "a.pcapng"] {
         let place = Workplace::new();
-        let recording = Recording::start(
-            &place,
-            &[
-                "udp",
-                "--listen",
-                "127.0.0.1:0",
-                "-o",
-                name,
-                "--flush-interval",
-                "300ms",
-            ],
-        );
+        let recording = Recording::udp(&place, name, &["--flush-interval", "300ms"]);
         let socket = sender();
         let mut sent = Vec::new();
         for number in 0..800 {
-            socket
-                .send_to(&numbered(number, 200), recording.address())
-                .expect("sent");
+            recording.send(&socket, number, 200);
             sent.push(Instant::now());
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -1094,33 +1012,18 @@ fn what_is_missing_by_the_senders_own_count_is_told() {
 #[test]
 fn drops_are_counted_right_when_the_buffer_fills_again_and_again() {
     let place = Workplace::new();
-    let recording = Recording::start(
-        &place,
-        &[
-            "udp",
-            "--listen",
-            "127.0.0.1:0",
-            "-o",
-            "a.pcapng",
-            "--buffer",
-            "150kB",
-        ],
-    );
+    let recording = Recording::udp(&place, "a.pcapng", &["--buffer", "150kB"]);
     let socket = sender();
     let mut sent = 0;
     for _ in 0..3 {
         recording.signal("-STOP");
         for _ in 0..2_000 {
-            socket
-                .send_to(&numbered(sent, 1_352), recording.address())
-                .expect("sent");
+            recording.send(&socket, sent, 1_352);
             sent += 1;
         }
         recording.signal("-CONT");
         for _ in 0..300 {
-            socket
-                .send_to(&numbered(sent, 1_352), recording.address())
-                .expect("sent");
+            recording.send(&socket, sent, 1_352);
             sent += 1;
             std::thread::sleep(Duration::from_micros(100));
         }
@@ -1175,22 +1078,9 @@ fn several_sockets_are_in_order_after_a_stall() {
 #[test]
 fn one_ctrl_c_may_come_twice() {
     let place = Workplace::new();
-    let recording = Recording::start(
-        &place,
-        &[
-            "udp",
-            "--listen",
-            "127.0.0.1:0",
-            "-o",
-            "a.pcap",
-            "--flush-interval",
-            "1h",
-        ],
-    );
+    let recording = Recording::udp(&place, "a.pcap", &["--flush-interval", "1h"]);
     for number in 0..100 {
-        sender()
-            .send_to(&numbered(number, 50), recording.address())
-            .expect("sent");
+        recording.send(&sender(), number, 50);
     }
     recording.signal("-INT");
     // It may have ended already.
@@ -1209,22 +1099,9 @@ fn one_ctrl_c_may_come_twice() {
 #[test]
 fn a_file_that_is_removed_is_no_recording() {
     let place = Workplace::new();
-    let recording = Recording::start(
-        &place,
-        &[
-            "udp",
-            "--listen",
-            "127.0.0.1:0",
-            "-o",
-            "a.pcap",
-            "--flush-interval",
-            "200ms",
-        ],
-    );
+    let recording = Recording::udp(&place, "a.pcap", &["--flush-interval", "200ms"]);
     std::fs::remove_file(place.path("a.pcap")).expect("a file");
-    sender()
-        .send_to(&numbered(0, 50), recording.address())
-        .expect("sent");
+    recording.send(&sender(), 0, 50);
     let done = recording.done();
     assert_eq!(done.code, Some(1));
     assert!(
@@ -1237,23 +1114,10 @@ fn a_file_that_is_removed_is_no_recording() {
 #[test]
 fn a_reader_that_stalls_does_not_keep_a_recording_from_ending() {
     let place = Workplace::new();
-    let mut recording = Recording::start(
-        &place,
-        &[
-            "udp",
-            "--listen",
-            "127.0.0.1:0",
-            "-o",
-            "-",
-            "--duration",
-            "1s",
-        ],
-    );
+    let mut recording = Recording::udp(&place, "-", &["--duration", "1s"]);
     let socket = sender();
     for number in 0..300 {
-        socket
-            .send_to(&numbered(number, 1_000), recording.address())
-            .expect("sent");
+        recording.send(&socket, number, 1_000);
     }
     let started = Instant::now();
     let stdout = recording.child.stdout.take().expect("standard output");

@@ -1,15 +1,21 @@
 #!/usr/bin/env python3
 """Whether a replay sends what tshark finds in a capture: the same payloads in
-the same order.
+the same order; and whether its keys work.
 
 usage: check_replay.py SIMTEL CAPTURE...
 Needs root (for a large receive buffer) and tshark.
 """
 
 import json
+import os
+import pty
 import socket
+import struct
 import subprocess
 import sys
+import tempfile
+import termios
+import time
 
 SO_RCVBUFFORCE = 33
 simtel, captures = sys.argv[1], sys.argv[2:]
@@ -61,3 +67,63 @@ for path in captures:
         assert report["incomplete"] or report["damage_count"] or not payloads, (path, report)
     total += len(payloads)
 print(f"{total} datagrams of {len(captures)} captures replayed; {exact} captures whole, the same as tshark reads")
+
+
+def slow_capture(path):
+    """A hundred datagrams, 50 ms apart."""
+    with open(path, "wb") as file:
+        file.write(struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 65535, 101))
+        for number in range(100):
+            ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 29, 0, 0, 64, 17, 0, bytes(4), bytes(4))
+            packet = ip + struct.pack(">HHHHB", 5000, 20777, 9, 0, number)
+            stamp = number * 50_000_000
+            file.write(struct.pack("<IIII", stamp // 10**9, stamp % 10**9, len(packet), len(packet)) + packet)
+
+
+def keys():
+    """On a terminal the space bar pauses, s sends one datagram, q ends."""
+    path = f"{tempfile.mkdtemp()}/slow.pcap"
+    slow_capture(path)
+    listener = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    listener.bind(("127.0.0.1", 0))
+    target = "127.0.0.1:%d" % listener.getsockname()[1]
+    child, terminal = pty.fork()
+    if child == 0:
+        os.execv(simtel, [simtel, "replay", path, "--to", target])
+    before = termios.tcgetattr(terminal)
+    listener.settimeout(0.4)
+
+    def count(seconds):
+        end, seen = time.monotonic() + seconds, 0
+        while time.monotonic() < end:
+            try:
+                listener.recv(100)
+                seen += 1
+            except TimeoutError:
+                pass
+            # Somebody must read what it shows.
+            os.set_blocking(terminal, False)
+            try:
+                os.read(terminal, 1 << 16)
+            except BlockingIOError:
+                pass
+        return seen
+
+    assert count(1) > 5, "it does not play"
+    os.write(terminal, b" ")
+    count(0.3)
+    assert count(1) == 0, "it does not pause"
+    for _ in range(3):
+        os.write(terminal, b"s")
+        assert count(0.5) == 1, "a step is one datagram"
+    os.write(terminal, b" ")
+    assert count(1) > 5, "it does not go on"
+    assert termios.tcgetattr(terminal)[3] != before[3], "keys are not taken singly"
+    os.write(terminal, b"q")
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0, status
+    assert termios.tcgetattr(terminal)[3] == before[3], "the terminal is left changed"
+    print("keys pause, step and end a replay")
+
+
+keys()

@@ -126,4 +126,39 @@ def keys():
     print("keys pause, step and end a replay")
 
 
+def answers():
+    """What another machine answers is counted, however fast it goes."""
+    path = f"{tempfile.mkdtemp()}/slow.pcap"
+    slow_capture(path)
+
+    def ip(*command):
+        subprocess.run(["ip", *command], check=True)
+
+    ip("netns", "add", "simtel-check")
+    try:
+        ip("link", "add", "simtel2", "type", "veth", "peer", "name", "simtel3", "netns", "simtel-check")
+        ip("addr", "add", "10.78.0.1/24", "dev", "simtel2")
+        ip("link", "set", "simtel2", "up")
+        ip("-n", "simtel-check", "addr", "add", "10.78.0.2/24", "dev", "simtel3")
+        ip("-n", "simtel-check", "link", "set", "simtel3", "up")
+        # Linux else answers a few datagrams only.
+        ip("netns", "exec", "simtel-check", "sh", "-c", "echo 0 >/proc/sys/net/ipv4/icmp_ratelimit")
+        time.sleep(2)
+        for target, speed, what in [
+            ("10.78.0.2:20777", "max", "refused"),
+            ("10.78.0.2:20777", "2", "refused"),
+            ("10.78.0.99:20777", "1", "unreachable"),
+        ]:
+            command = [simtel, "replay", path, "--to", target, "--speed", speed, "--json"]
+            run = subprocess.run(command, capture_output=True, text=True)
+            counts = json.loads(run.stdout)["targets"][0]
+            assert counts[what] > 0 and counts["sent"] == 100, (target, counts)
+            run = subprocess.run([*command, "--require-listener"], capture_output=True, text=True)
+            assert run.returncode == 1 and "nobody listens" in run.stderr, run
+    finally:
+        ip("netns", "del", "simtel-check")
+    print("answers of other machines are counted, and --require-listener fails by them")
+
+
 keys()
+answers()

@@ -76,14 +76,14 @@ complete -c simtel -n "__fish_simtel_using_subcommand replay" -l layout -d 'A la
 complete -c simtel -n "__fish_simtel_using_subcommand replay" -l game -d 'Expect only these games, with * and ?: fm7, fm2023, fh4, fh5, fh6, or a format such as f1_2025' -r
 complete -c simtel -n "__fish_simtel_using_subcommand replay" -l map-port -d 'Send what went to port A to port B; for --to without a port' -r
 complete -c simtel -n "__fish_simtel_using_subcommand replay" -l ttl -d 'Time to live of what is sent, for multicast and unicast' -r
-complete -c simtel -n "__fish_simtel_using_subcommand replay" -l interface -d 'Send from this address of the machine, and so by its network card' -r
+complete -c simtel -n "__fish_simtel_using_subcommand replay" -l interface -d 'Send from this address of the machine, or by the network card of this name' -r
 complete -c simtel -n "__fish_simtel_using_subcommand replay" -l encode -d 'Send each tick of an .ibt as its bytes, or as a JSON object' -r -f -a "raw\t''
 json\t''"
 complete -c simtel -n "__fish_simtel_using_subcommand replay" -s c -l columns -d 'Variables of the objects of --encode json, with * and ? [default: all]' -r
 complete -c simtel -n "__fish_simtel_using_subcommand replay" -l loss -d 'Share of datagrams to leave out, such as 1%' -r
 complete -c simtel -n "__fish_simtel_using_subcommand replay" -l duplicate -d 'Share of datagrams to send twice' -r
-complete -c simtel -n "__fish_simtel_using_subcommand replay" -l reorder -d 'Share of datagrams to send after the next one' -r
-complete -c simtel -n "__fish_simtel_using_subcommand replay" -l delay -d 'Delay each datagram by a time out of this range, such as 5ms..20ms' -r
+complete -c simtel -n "__fish_simtel_using_subcommand replay" -l reorder -d 'Share of datagrams to send after the next one, which itself stays in place' -r
+complete -c simtel -n "__fish_simtel_using_subcommand replay" -l delay -d 'Delay each datagram by a time out of this range, such as 5ms..20ms, in the time of the capture' -r
 complete -c simtel -n "__fish_simtel_using_subcommand replay" -l seed -d 'What decides which datagrams the faults meet; the same seed gives the same stream' -r
 complete -c simtel -n "__fish_simtel_using_subcommand replay" -l spin -d 'Wake so long before each deadline and spin, for precision; 0 to sleep only [default: as long as this machine\'s timers need, up to 200us on Linux]' -r
 complete -c simtel -n "__fish_simtel_using_subcommand replay" -l max-late -d 'End with exit status 3 if a datagram was sent later than this' -r

@@ -485,7 +485,14 @@ type Reader = Box<dyn Read + Send>;
 /// What a reader holds, by its first bytes, and the reader from its start.
 fn peek(mut reader: Reader) -> io::Result<(Kind, Reader)> {
     let mut start = vec![0; SNIFF_LENGTH];
-    let length = read_start(&mut reader, &mut start)?;
+    let mut length = 0;
+    // A stream may bring no more than its first packet for long.
+    while length < SNIFF_LENGTH && !matches!(sniff(&start[..length]), Kind::Pcap | Kind::PcapNg) {
+        match read_some(&mut reader, &mut start[length..])? {
+            0 => break,
+            read => length += read,
+        }
+    }
     start.truncate(length);
     let kind = sniff(&start);
     Ok((kind, Box::new(io::Cursor::new(start).chain(reader))))
@@ -504,14 +511,22 @@ fn unpack(kind: Kind, reader: Reader) -> io::Result<Reader> {
 fn read_start(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     let mut length = 0;
     while length < buffer.len() {
-        match reader.read(&mut buffer[length..]) {
-            Ok(0) => break,
-            Ok(read) => length += read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
+        match read_some(reader, &mut buffer[length..])? {
+            0 => break,
+            read => length += read,
         }
     }
     Ok(length)
+}
+
+/// Reads once, whatever interrupts it.
+fn read_some(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match reader.read(buffer) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            other => return other,
+        }
+    }
 }
 
 /// What is said of data that a decoder gave up on.

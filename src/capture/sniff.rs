@@ -57,7 +57,7 @@ pub(super) fn sniff(start: &[u8]) -> Kind {
         [low, high, ..] if (2018..=2035).contains(&u16::from_le_bytes([*low, *high])) => {
             Kind::Other(
                 "it looks like bare F1 datagrams without a capture around them; \
-                 record with `tcpdump -w` or Wireshark to keep their borders and times",
+                 `simtel record` keeps their borders and times",
             )
         }
         _ if looks_like_text(start) => {

@@ -4,6 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use super::keyboard;
 use crate::lock::lock;
 
 /// Shells and wrappers may pass one Ctrl-C on twice.
@@ -45,6 +46,7 @@ pub(super) fn watch() -> &'static AtomicBool {
         INTERRUPTED.store(true, Ordering::Relaxed);
         let first = *lock(&FIRST).get_or_insert_with(Instant::now);
         if first.elapsed() > ONE_AND_THE_SAME {
+            keyboard::restore();
             std::process::exit(130);
         }
     });

@@ -15,9 +15,15 @@ impl Keyboard {
     }
 }
 
+/// Gives the terminal back, before the program ends at once.
+pub(super) fn restore() {
+    system::restore();
+}
+
 #[cfg(unix)]
 mod system {
     use std::io::IsTerminal;
+    use std::sync::Mutex;
 
     use rustix::process::getpgrp;
     use rustix::stdio::stdin;
@@ -25,15 +31,31 @@ mod system {
         LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcgetpgrp, tcsetattr,
     };
 
+    use crate::lock::lock;
+
+    /// How the terminal was before.
+    static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
+
     /// The terminal hands on each key by itself, and does not show it.
-    pub(super) struct Keys {
-        before: Termios,
+    pub(super) struct Keys;
+
+    /// Whether we are in the foreground: a change of the terminal, and even
+    /// listening to it, would stop us in the background.
+    fn is_ours() -> bool {
+        tcgetpgrp(stdin()).is_ok_and(|group| group == getpgrp())
+    }
+
+    pub fn restore() {
+        if let Some(before) = lock(&BEFORE).take()
+            && is_ours()
+        {
+            // A terminal that is gone needs no repair.
+            let _ = tcsetattr(stdin(), OptionalActions::Now, &before);
+        }
     }
 
     impl Keys {
         pub fn open() -> Option<Keys> {
-            // In the background a change of the terminal would stop us.
-            let is_ours = || tcgetpgrp(stdin()).is_ok_and(|group| group == getpgrp());
             if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() || !is_ours() {
                 return None;
             }
@@ -43,10 +65,14 @@ mod system {
             modes.special_codes[SpecialCodeIndex::VMIN] = 0;
             modes.special_codes[SpecialCodeIndex::VTIME] = 0;
             tcsetattr(stdin(), OptionalActions::Now, &modes).ok()?;
-            Some(Keys { before })
+            *lock(&BEFORE) = Some(before);
+            Some(Keys)
         }
 
         pub fn key(&self) -> Option<u8> {
+            if !is_ours() {
+                return None;
+            }
             let mut key = [0];
             let length = rustix::io::read(stdin(), &mut key).ok()?;
             (length == 1).then_some(key[0])
@@ -55,8 +81,7 @@ mod system {
 
     impl Drop for Keys {
         fn drop(&mut self) {
-            // A terminal that is gone needs no repair.
-            let _ = tcsetattr(stdin(), OptionalActions::Now, &self.before);
+            restore();
         }
     }
 }
@@ -71,6 +96,9 @@ mod system {
     }
 
     pub(super) struct Keys;
+
+    /// Nothing was changed.
+    pub fn restore() {}
 
     impl Keys {
         pub fn open() -> Option<Keys> {
@@ -94,6 +122,8 @@ mod system {
 #[cfg(not(any(unix, windows)))]
 mod system {
     pub(super) struct Keys;
+
+    pub fn restore() {}
 
     impl Keys {
         pub fn open() -> Option<Keys> {

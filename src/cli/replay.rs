@@ -1,6 +1,6 @@
 //! `simtel replay`: a capture to whoever listens, as the game would send it.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -15,9 +15,11 @@ use super::messages::Messages;
 use super::replaying::{Status, is_flawed, report, summarise};
 use super::{Outcome, UsageError, interrupt, values};
 use crate::decode::{TimeBound, TimeRange};
+use crate::formats::Formats;
+use crate::layout::snake_case;
 use crate::live::{
     Condition, Control, FaultOptions, FeedOptions, Filter, FilterBy, LONGEST_SPIN, PlayOptions,
-    Player, SendOptions, Speed, Spin, Target, TickEncoding,
+    Player, SendInterface, SendOptions, Speed, Spin, Target, TickEncoding,
 };
 
 /// Send a capture as the game sent it
@@ -79,9 +81,9 @@ pub(super) struct Replay {
     /// Time to live of what is sent, for multicast and unicast
     #[arg(long, value_name = "HOPS", value_parser = clap::value_parser!(u8).range(1..))]
     ttl: Option<u8>,
-    /// Send from this address of the machine, and so by its network card
-    #[arg(long, value_name = "ADDRESS")]
-    interface: Option<IpAddr>,
+    /// Send from this address of the machine, or by the network card of this name
+    #[arg(long, value_name = "ADDRESS|NAME")]
+    interface: Option<SendInterface>,
     /// Send each tick of an .ibt as its bytes, or as a JSON object
     #[arg(long, value_name = "HOW")]
     encode: Option<EncodingName>,
@@ -94,11 +96,12 @@ pub(super) struct Replay {
     /// Share of datagrams to send twice
     #[arg(long, value_name = "SHARE", value_parser = values::share, help_heading = "Faults")]
     duplicate: Option<f64>,
-    /// Share of datagrams to send after the next one
+    /// Share of datagrams to send after the next one, which itself stays in place
     #[arg(long, value_name = "SHARE", value_parser = values::share, help_heading = "Faults")]
     reorder: Option<f64>,
-    /// Delay each datagram by a time out of this range, such as 5ms..20ms
-    #[arg(long, value_name = "RANGE", value_parser = values::duration_range, help_heading = "Faults")]
+    /// Delay each datagram by a time out of this range, such as 5ms..20ms, in the
+    /// time of the capture
+    #[arg(long, value_name = "RANGE", value_parser = delay, help_heading = "Faults")]
     delay: Option<RangeInclusive<Duration>>,
     /// What decides which datagrams the faults meet; the same seed gives the same
     /// stream
@@ -106,7 +109,7 @@ pub(super) struct Replay {
     seed: u64,
     /// Wake so long before each deadline and spin, for precision; 0 to sleep only
     /// [default: as long as this machine's timers need, up to 200us on Linux]
-    #[arg(long, value_name = "TIME", value_parser = gap)]
+    #[arg(long, value_name = "TIME", value_parser = spin)]
     spin: Option<Duration>,
     /// End with exit status 3 if a datagram was sent later than this
     #[arg(long, value_name = "TIME", value_parser = values::duration)]
@@ -134,7 +137,7 @@ const EXIT_STATUS: &str = "Exit status:
   1  failed
   2  wrong usage
   3  all was sent, but some of it too late (--max-late), some could not be sent,
-     or the capture is damaged";
+     the capture is damaged, or nothing in it is wanted";
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum EncodingName {
@@ -174,19 +177,20 @@ impl Replay {
         });
         status.finish();
         drop(keyboard);
+        let latest = done.lateness.map_or(0, |lateness| lateness.max);
         let is_late = self
             .max_late
-            .is_some_and(|most| u128::from(done.lateness.max) > most.as_nanos());
+            .is_some_and(|most| u128::from(latest) > most.as_nanos());
         if self.json {
             let mut stdout = std::io::stdout();
             serde_json::to_writer_pretty(&mut stdout, &report(&done, result.as_ref().err()))?;
             std::io::Write::write_all(&mut stdout, b"\n")?;
         }
-        summarise(&done, self.speed, messages);
+        summarise(&done, messages);
         if is_late && let Some(most) = self.max_late {
             messages.warning(format_args!(
                 "a datagram was sent {} after its moment, more than the {} of --max-late",
-                values::precise(done.lateness.max),
+                values::precise(latest),
                 humantime::format_duration(most)
             ));
         }
@@ -206,6 +210,17 @@ impl Replay {
             let message = "--map-port needs a --to without a port, to which it can add one";
             return Err(UsageError(message.into()).into());
         }
+        if self.max_late.is_some() && self.speed == Speed::Max {
+            let message = "--max-late needs moments, which --speed max does not keep to";
+            return Err(UsageError(message.into()).into());
+        }
+        let formats = self.formats.formats()?;
+        if self.encode.is_some() && !self.filter.is_empty() {
+            let message = "--filter chooses datagrams of a capture; ticks are chosen by --from and \
+                           --until";
+            return Err(UsageError(message.into()).into());
+        }
+        self.check_filter(&formats)?;
         values::check_time_range(self.from, self.until).map_err(UsageError)?;
         let nanoseconds = |time: &Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let faults = FaultOptions {
@@ -231,7 +246,7 @@ impl Replay {
                 },
                 filter: Filter {
                     conditions: self.filter.clone(),
-                    formats: self.formats.formats()?,
+                    formats,
                 },
                 limit: self.limit,
                 max_gap: self.max_gap,
@@ -250,13 +265,42 @@ impl Replay {
                 map_ports: self.map_port.clone(),
                 preserve_ports: self.preserve_ports,
                 ttl: self.ttl.map(u32::from),
-                interface: self.interface,
+                interface: self.interface.clone(),
             },
             speed: self.speed,
             spin: self.spin.map_or(Spin::AtMost(LONGEST_SPIN), Spin::Always),
             start_at: self.start_at.map(moment),
             require_listener: self.require_listener,
         })
+    }
+
+    /// A misspelt name would silently choose nothing, or everything.
+    fn check_filter(&self, formats: &Formats) -> anyhow::Result<()> {
+        let layouts = || formats.layouts().iter();
+        let packets = || layouts().flat_map(|layout| &layout.packets);
+        for condition in &self.filter {
+            for name in &condition.values {
+                let unknown = match condition.by {
+                    FilterBy::Format => {
+                        let known = layouts().any(|layout| name.matches(&layout.name));
+                        let names = layouts().map(|layout| layout.name.as_str());
+                        (!known).then(|| values::unknown("format", name.as_str(), names))
+                    }
+                    FilterBy::Packet => {
+                        let known = packets().any(|packet| {
+                            name.matches(&packet.name) || name.matches(&snake_case(&packet.name))
+                        });
+                        let names = packets().map(|packet| packet.name.as_str());
+                        (!known).then(|| values::unknown("packet", name.as_str(), names))
+                    }
+                    FilterBy::Source | FilterBy::Port => None,
+                };
+                if let Some(message) = unknown {
+                    return Err(UsageError(message).into());
+                }
+            }
+        }
+        Ok(())
     }
 
     fn announce(&self, messages: &Messages, has_keys: bool) {
@@ -308,6 +352,24 @@ fn passes(text: &str) -> Result<Passes, String> {
     }
 }
 
+/// Not so long that keys and interrupts would have to wait.
+fn spin(text: &str) -> Result<Duration, String> {
+    let spin = gap(text)?;
+    match spin > Duration::from_millis(100) {
+        true => Err("it must be 100ms or shorter".into()),
+        false => Ok(spin),
+    }
+}
+
+/// What is delayed is held in memory.
+fn delay(text: &str) -> Result<RangeInclusive<Duration>, String> {
+    let range = values::duration_range(text)?;
+    match *range.end() > Duration::from_secs(10) {
+        true => Err("it must be 10s or shorter".into()),
+        false => Ok(range),
+    }
+}
+
 /// A time that may be none.
 fn gap(text: &str) -> Result<Duration, String> {
     match text {
@@ -340,10 +402,15 @@ fn condition(text: &str) -> Result<Condition, String> {
         "port" => FilterBy::Port,
         _ => return Err(explain()),
     };
-    let values = names
-        .split(',')
-        .map(values::pattern)
-        .collect::<Result<_, _>>()?;
+    let value = |text: &str| {
+        // The brackets of an address are none of a pattern.
+        let is_address = text.parse::<SocketAddr>().is_ok() || text.parse::<IpAddr>().is_ok();
+        match by == FilterBy::Source && is_address {
+            true => values::pattern(&Pattern::escape(text)),
+            false => values::pattern(text),
+        }
+    };
+    let values = names.split(',').map(value).collect::<Result<_, _>>()?;
     Ok(Condition {
         by,
         is_negated,

@@ -8,12 +8,14 @@ use serde_json::{Value, json};
 
 use super::messages::Messages;
 use super::values;
-use crate::live::{PlayReport, Speed};
+use crate::live::PlayReport;
 
 /// How often programs are told.
 const JSON_INTERVAL: Duration = Duration::from_secs(1);
 /// How often the line is drawn.
 const LINE_INTERVAL: Duration = Duration::from_millis(200);
+/// A silence that people may take for a fault.
+const LONG_SILENCE: Duration = Duration::from_secs(60);
 /// Of what is wrong with a capture, this much is shown unasked.
 const DAMAGE_SHOWN: usize = 8;
 
@@ -25,6 +27,8 @@ pub(super) struct Status<'a> {
     told: Instant,
     /// Datagrams the last time.
     before: u64,
+    /// Whether a long silence was told.
+    has_said: bool,
 }
 
 impl<'a> Status<'a> {
@@ -44,6 +48,7 @@ impl<'a> Status<'a> {
             bar,
             told: Instant::now(),
             before: 0,
+            has_said: false,
         }
     }
 
@@ -51,7 +56,7 @@ impl<'a> Status<'a> {
     pub(super) fn tell(&mut self, report: &dyn Fn() -> PlayReport, is_paused: bool) {
         let interval = match self.json {
             true => JSON_INTERVAL,
-            false if self.bar.is_hidden() => return,
+            false if self.bar.is_hidden() => JSON_INTERVAL,
             false => LINE_INTERVAL,
         };
         let elapsed = self.told.elapsed();
@@ -69,6 +74,13 @@ impl<'a> Status<'a> {
             status["datagrams_per_second"] = rate.into();
             self.messages.object(&status);
         } else {
+            if report.silence.is_some_and(|silence| silence > LONG_SILENCE) && !self.has_said {
+                self.has_said = true;
+                let silence = values::elapsed(report.silence.unwrap_or_default());
+                let note =
+                    format!("the next datagram comes in {silence}; --max-gap shortens silences");
+                self.bar.suspend(|| self.messages.note(note));
+            }
             self.bar.set_position(report.read);
             self.bar.set_message(line(&report, rate, is_paused));
         }
@@ -87,18 +99,19 @@ fn line(report: &PlayReport, rate: f64, is_paused: bool) -> String {
     parts.push(values::elapsed(report.position));
     parts.push(format!("{} packets/s", values::count(rate as u64)));
     parts.push(format!("{} sent", values::count(report.datagrams)));
-    parts.push(format!(
-        "late p50 {}, p99 {}, max {}",
-        values::precise(report.lateness.p50),
-        values::precise(report.lateness.p99),
-        values::precise(report.lateness.max)
-    ));
-    let refused: u64 = report
-        .targets
-        .iter()
-        .map(|(_, counts)| counts.refused)
-        .sum();
-    if refused > 0 {
+    if let Some(lateness) = &report.lateness {
+        parts.push(format!(
+            "late p50 {}, p99 {}, max {}",
+            values::precise(lateness.p50),
+            values::precise(lateness.p99),
+            values::precise(lateness.max)
+        ));
+    }
+    if let Some(silence) = report.silence {
+        parts.push(format!("silence for {}", values::elapsed(silence)));
+    }
+    let mut targets = report.targets.iter();
+    if targets.any(|(_, counts)| counts.refused + counts.unreachable > 0) {
         parts.push("NOBODY LISTENS".into());
     }
     parts.join(" · ")
@@ -109,7 +122,12 @@ pub(super) fn is_flawed(report: &PlayReport) -> bool {
     report.feed.damage_count > 0
         || report.feed.incomplete > 0
         || report.targets.iter().any(|(_, counts)| counts.failed > 0)
-        || report.datagrams == 0 && !report.is_interrupted && report.feed.faults.lost == 0
+        || is_empty(report)
+}
+
+/// Whether the file had nothing that was wanted.
+fn is_empty(report: &PlayReport) -> bool {
+    report.feed.counts.taken == 0 && !report.is_interrupted
 }
 
 /// What a replay came to, for programs.
@@ -122,12 +140,12 @@ pub(super) fn report(report: &PlayReport, error: Option<&anyhow::Error>) -> Valu
     value["interrupted"] = report.is_interrupted.into();
     value["error"] = error.map(|error| format!("{error:#}")).into();
     let feed = &report.feed;
-    value["left_out"] = feed.left_out.into();
+    value["left_out"] = feed.counts.left_out.into();
     value["incomplete"] = feed.incomplete.into();
     value["faults"] = json!({
-        "lost": feed.faults.lost,
-        "duplicated": feed.faults.duplicated,
-        "reordered": feed.faults.reordered,
+        "lost": feed.counts.faults.lost,
+        "duplicated": feed.counts.faults.duplicated,
+        "reordered": feed.counts.faults.reordered,
     });
     let damage = feed.damage.iter();
     value["damage"] = damage
@@ -139,24 +157,24 @@ pub(super) fn report(report: &PlayReport, error: Option<&anyhow::Error>) -> Valu
 }
 
 fn counts(report: &PlayReport) -> Value {
-    let lateness = &report.lateness;
     let microseconds = |nanoseconds: u64| nanoseconds as f64 / 1e3;
     json!({
         "seconds": report.elapsed.as_secs_f64(),
         "position_seconds": report.position.as_secs_f64(),
         "datagrams": report.datagrams,
         "bytes": report.bytes,
-        "late_microseconds": {
+        "late_microseconds": report.lateness.map(|lateness| json!({
             "p50": microseconds(lateness.p50),
             "p90": microseconds(lateness.p90),
             "p99": microseconds(lateness.p99),
             "max": microseconds(lateness.max),
             "last": microseconds(lateness.last),
-        },
+        })),
         "targets": report.targets.iter().map(|(target, counts)| json!({
             "target": target.to_string(),
             "sent": counts.sent,
             "refused": counts.refused,
+            "unreachable": counts.unreachable,
             "failed": counts.failed,
             "error": counts.error,
         })).collect::<Vec<_>>(),
@@ -164,7 +182,7 @@ fn counts(report: &PlayReport) -> Value {
 }
 
 /// What a replay came to, for people.
-pub(super) fn summarise(report: &PlayReport, speed: Speed, messages: &Messages) {
+pub(super) fn summarise(report: &PlayReport, messages: &Messages) {
     messages.note(format_args!(
         "sent {} datagrams ({}) in {:.3} s, {} a second",
         values::count(report.datagrams),
@@ -172,8 +190,7 @@ pub(super) fn summarise(report: &PlayReport, speed: Speed, messages: &Messages) 
         report.elapsed.as_secs_f64(),
         values::count((report.datagrams as f64 / report.elapsed.as_secs_f64().max(1e-9)) as u64)
     ));
-    if speed != Speed::Max && report.datagrams > 0 {
-        let lateness = &report.lateness;
+    if let Some(lateness) = report.lateness.filter(|_| report.datagrams > 0) {
         messages.note(format_args!(
             "after their moments: p50 {}, p90 {}, p99 {}, max {}; the last one {}",
             values::precise(lateness.p50),
@@ -184,13 +201,13 @@ pub(super) fn summarise(report: &PlayReport, speed: Speed, messages: &Messages) 
         ));
     }
     let feed = &report.feed;
-    if feed.left_out > 0 {
+    if feed.counts.left_out > 0 {
         messages.note(format_args!(
             "{} datagrams of the file were not wanted",
-            values::count(feed.left_out)
+            values::count(feed.counts.left_out)
         ));
     }
-    let faults = &feed.faults;
+    let faults = &feed.counts.faults;
     if *faults != crate::live::FaultCounts::default() {
         messages.note(format_args!(
             "faults: {} left out, {} sent twice, {} sent after the next",
@@ -209,9 +226,16 @@ pub(super) fn summarise(report: &PlayReport, speed: Speed, messages: &Messages) 
                 values::count(counts.refused)
             ));
         }
-        if let Some(error) = &counts.error {
+        let why = counts.error.as_deref().unwrap_or_default();
+        if counts.unreachable > 0 {
             messages.warning(format_args!(
-                "{} datagrams could not be sent to {target}: {error}",
+                "{target} could not be reached, as {} answers say: {why}",
+                values::count(counts.unreachable)
+            ));
+        }
+        if counts.failed > 0 {
+            messages.warning(format_args!(
+                "{} datagrams could not be sent to {target}: {why}",
                 values::count(counts.failed)
             ));
         }
@@ -234,8 +258,8 @@ pub(super) fn summarise(report: &PlayReport, speed: Speed, messages: &Messages) 
             values::count(feed.incomplete)
         ));
     }
-    if report.datagrams == 0 && !report.is_interrupted {
-        messages.warning(match feed.left_out {
+    if is_empty(report) {
+        messages.warning(match feed.counts.left_out {
             0 => "nothing was sent: the file has no datagram",
             _ => "nothing was sent: no datagram of the file is wanted",
         });

@@ -130,6 +130,12 @@ impl TimeBound {
 }
 
 impl TimeRange {
+    /// Whether a moment of a capture with this start lies behind it.
+    pub fn is_over(&self, time: i64, start: i64) -> bool {
+        self.until
+            .is_some_and(|until| time >= until.absolute(start))
+    }
+
     /// Whether a moment of a capture with this start is in it.
     pub fn contains(&self, time: i64, start: i64) -> bool {
         self.from.is_none_or(|from| time >= from.absolute(start))

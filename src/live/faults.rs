@@ -33,6 +33,7 @@ pub(super) struct Faults<T> {
     counts: FaultCounts,
     /// One that the next one overtakes.
     held: Option<T>,
+    held_is_doubled: bool,
     /// What is delayed: position, number, and what it is.
     waiting: BinaryHeap<Reverse<Waiting<T>>>,
     number: u64,
@@ -71,6 +72,7 @@ impl<T: Clone> Faults<T> {
             options,
             counts: FaultCounts::default(),
             held: None,
+            held_is_doubled: false,
             waiting: BinaryHeap::new(),
             number: 0,
         }
@@ -96,16 +98,14 @@ impl<T: Clone> Faults<T> {
         }
         if is_held && self.held.is_none() {
             self.held = Some(what);
+            self.held_is_doubled = is_doubled;
             return;
         }
-        if is_doubled {
-            self.counts.duplicated += 1;
-            self.wait(position + delays[1], what.clone());
-        }
-        self.wait(position + delays[0], what);
+        let due = delays.map(|delay| position.saturating_add(delay));
+        self.wait_once_or_twice(due, what, is_doubled);
         if let Some(overtaken) = self.held.take() {
             self.counts.reordered += 1;
-            self.wait(position + delays[0], overtaken);
+            self.wait_once_or_twice(due, overtaken, self.held_is_doubled);
         }
         self.release(position, out);
     }
@@ -113,7 +113,7 @@ impl<T: Clone> Faults<T> {
     /// Hands on all that is left.
     pub fn finish(&mut self, position: u64, out: &mut impl FnMut(u64, T)) {
         if let Some(held) = self.held.take() {
-            self.wait(position, held);
+            self.wait_once_or_twice([position; 2], held, self.held_is_doubled);
         }
         self.release(u64::MAX, out);
     }
@@ -125,6 +125,14 @@ impl<T: Clone> Faults<T> {
             let width = range.end().saturating_sub(*range.start()).saturating_add(1);
             range.start() + drawn % width
         })
+    }
+
+    fn wait_once_or_twice(&mut self, due: [u64; 2], what: T, is_doubled: bool) {
+        if is_doubled {
+            self.counts.duplicated += 1;
+            self.wait(due[1], what.clone());
+        }
+        self.wait(due[0], what);
     }
 
     fn wait(&mut self, position: u64, what: T) {

@@ -20,6 +20,8 @@ use crate::text::{until_nul, utf8_or_latin};
 /// A time stamp further back than this is that of a clock that was set; closer
 /// ones are out of order.
 const CLOCK_SET: i64 = 1_000_000_000;
+/// One further ahead, by a day, is that of a clock that was set, or damaged.
+const LONGEST_SILENCE: i64 = 86_400 * CLOCK_SET;
 /// The longest payload of UDP over IPv4.
 const LONGEST_PAYLOAD: usize = 65_507;
 /// What is read ahead at a time.
@@ -87,6 +89,7 @@ pub(super) struct Chunk {
     payloads: Vec<u8>,
     /// Bytes of the file that were read before.
     pub read: u64,
+    pub counts: FeedCounts,
 }
 
 /// A datagram but for its payload.
@@ -122,19 +125,25 @@ impl Chunk {
     }
 }
 
-/// What was wrong with the file, and what was left out of it.
-#[derive(Debug, Clone, Default)]
-pub struct FeedReport {
-    /// Datagrams of the file that were wanted.
+/// What became of the datagrams of the file.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct FeedCounts {
+    /// Datagrams that were wanted.
     pub taken: u64,
     /// Datagrams that were not.
     pub left_out: u64,
+    pub faults: FaultCounts,
+}
+
+/// That, and what was wrong with the file.
+#[derive(Debug, Clone, Default)]
+pub struct FeedReport {
+    pub counts: FeedCounts,
     /// Datagrams that the file has only in part.
     pub incomplete: u64,
     /// Offset and what it is.
     pub damage: Vec<(u64, String)>,
     pub damage_count: u64,
-    pub faults: FaultCounts,
 }
 
 /// A datagram on its way, with a payload that is borrowed until faults may keep
@@ -153,7 +162,7 @@ pub(super) struct Feed {
     faults: Option<Faults<Outgoing<Vec<u8>>>>,
     chunk: Chunk,
     /// Whether the file may come to a halt, so that nothing may wait for more.
-    is_stream: bool,
+    pub is_stream: bool,
     pub report: FeedReport,
 }
 
@@ -169,7 +178,7 @@ impl Feed {
                 newest: None,
             },
             faults: options.faults.clone().map(Faults::new),
-            is_stream: !options.path.is_file(),
+            is_stream: options.path.as_os_str() == "-" || !options.path.is_file(),
             options,
             chunk: Chunk::default(),
             report: FeedReport::default(),
@@ -207,10 +216,25 @@ impl Feed {
     /// # Errors
     /// If the file cannot be read any more, or holds nothing to repeat.
     pub fn run(&mut self, input: Input, take: &mut dyn FnMut(Chunk) -> GoOn) -> anyhow::Result<()> {
+        let result = self.passes(input, take);
+        // What was read is sent, whatever came then.
+        if let Some(mut faults) = self.faults.take() {
+            let chunk = &mut self.chunk;
+            faults.finish(self.timeline.position, &mut |position, outgoing| {
+                chunk.push(position, &outgoing)
+            });
+            self.report.counts.faults = faults.counts();
+        }
+        self.chunk.counts = self.report.counts;
+        take(std::mem::take(&mut self.chunk));
+        result
+    }
+
+    fn passes(&mut self, input: Input, take: &mut dyn FnMut(Chunk) -> GoOn) -> anyhow::Result<()> {
         let mut input = Some(input);
         let mut pass = 0;
-        while self.options.passes.is_none_or(|passes| pass < passes) {
-            let before = self.report.taken;
+        loop {
+            let before = self.report.counts.taken;
             let go_on = match input.take().map_or_else(|| self.open(), Ok)? {
                 Input::Datagrams(capture) => self.datagrams(*capture, pass == 0, take)?,
                 Input::Ticks(ticks) => self.ticks(&ticks, pass == 0, take)?,
@@ -218,15 +242,14 @@ impl Feed {
             if !go_on {
                 return Ok(());
             }
-            if self.report.taken == before || self.is_at_limit() {
-                break;
-            }
             pass += 1;
+            let is_last = self.options.passes.is_some_and(|passes| pass == passes);
+            if is_last || self.report.counts.taken == before || self.is_at_limit() {
+                return Ok(());
+            }
             let stands_still = self.timeline.position == 0;
-            if stands_still
-                && self.options.passes.is_none()
-                && self.options.gap_between_passes.is_zero()
-            {
+            let is_endless = self.options.passes.is_none() && self.options.limit.is_none();
+            if stands_still && is_endless && self.options.gap_between_passes.is_zero() {
                 bail!(
                     "{}: what is to be repeated for ever takes no time: --loop-gap says how much \
                      lies between two passes",
@@ -236,21 +259,12 @@ impl Feed {
             self.timeline
                 .next_pass(nanoseconds(self.options.gap_between_passes));
         }
-        if let Some(mut faults) = self.faults.take() {
-            let chunk = &mut self.chunk;
-            faults.finish(self.timeline.position, &mut |position, outgoing| {
-                chunk.push(position, &outgoing)
-            });
-            self.report.faults = faults.counts();
-        }
-        take(std::mem::take(&mut self.chunk));
-        Ok(())
     }
 
     fn is_at_limit(&self) -> bool {
         self.options
             .limit
-            .is_some_and(|limit| self.report.taken >= limit)
+            .is_some_and(|limit| self.report.counts.taken >= limit)
     }
 
     fn datagrams(
@@ -269,10 +283,18 @@ impl Feed {
                 Ok(None) => break Ok(true),
                 Err(error) => break Err(error),
             };
-            if !self.options.time.contains(datagram.time, datagram.start)
-                || !self.options.filter.takes(&datagram)
+            let (time, start) = (datagram.time, datagram.start);
+            // A file ends by itself, and may have an earlier time stamp still.
+            if self.is_stream
+                && self
+                    .options
+                    .time
+                    .is_over(time.saturating_sub(CLOCK_SET), start)
             {
-                self.report.left_out += u64::from(is_first);
+                break Ok(true);
+            }
+            if !self.options.time.contains(time, start) || !self.options.filter.takes(&datagram) {
+                self.report.counts.left_out += u64::from(is_first);
                 continue;
             }
             let outgoing = Outgoing {
@@ -280,8 +302,8 @@ impl Feed {
                 destination: datagram.destination,
                 payload: datagram.payload,
             };
-            if !self.take(datagram.time, &outgoing, read, take) {
-                return Ok(false);
+            if !self.take(time, &outgoing, read, take) {
+                break Ok(false);
             }
             read = capture.position();
         };
@@ -320,7 +342,7 @@ impl Feed {
             }
             let (time, offset) = (ticks.time(tick), ticks.offset(tick));
             if !self.options.time.contains(time, start) {
-                self.report.left_out += u64::from(is_first);
+                self.report.counts.left_out += u64::from(is_first);
                 continue;
             }
             let record = &ticks.mapping()[offset..offset + length];
@@ -360,7 +382,7 @@ impl Feed {
         read: u64,
         take: &mut dyn FnMut(Chunk) -> GoOn,
     ) -> GoOn {
-        self.report.taken += 1;
+        self.report.counts.taken += 1;
         let position = self.timeline.place(time);
         let chunk = &mut self.chunk;
         match &mut self.faults {
@@ -374,13 +396,14 @@ impl Feed {
                 faults.push(position, outgoing, &mut |position, outgoing| {
                     chunk.push(position, &outgoing)
                 });
-                self.report.faults = faults.counts();
+                self.report.counts.faults = faults.counts();
             }
         }
+        self.chunk.read = read;
+        self.chunk.counts = self.report.counts;
         if !self.chunk.is_full() && !self.is_stream || self.chunk.items.is_empty() {
             return true;
         }
-        self.chunk.read = read;
         take(std::mem::take(&mut self.chunk))
     }
 }
@@ -395,12 +418,19 @@ struct Timeline {
 
 impl Timeline {
     fn place(&mut self, time: i64) -> u64 {
-        let step = match self.newest {
+        // Some captures have packets without a time stamp.
+        if time == 0 {
+            return self.position;
+        }
+        let mut step = match self.newest {
             None => 0,
             Some(newest) => time.saturating_sub(newest),
         };
         if self.newest.is_none() || !(-CLOCK_SET..0).contains(&step) {
             self.newest = Some(time);
+        }
+        if step > LONGEST_SILENCE {
+            step = 0;
         }
         self.position += u64::try_from(step.min(self.max_gap)).unwrap_or(0);
         self.position
@@ -581,7 +611,19 @@ mod tests {
         // A clock that was set back by an hour.
         let hour = 3_600 * CLOCK_SET;
         assert_eq!(places(i64::MAX, &[hour, hour + 10, 5, 20]), [0, 10, 10, 25]);
+        // A clock that was set to the right year, and a damaged time stamp.
+        assert_eq!(
+            places(i64::MAX, &[10, 20, 50 * 365 * 86_400 * CLOCK_SET + 7]),
+            [0, 10, 10]
+        );
+        let day = 2 * LONGEST_SILENCE;
+        assert_eq!(
+            places(i64::MAX, &[10, 20, day, 30, 40]),
+            [0, 10, 10, 10, 20]
+        );
+        // Packets without a time stamp.
+        assert_eq!(places(i64::MAX, &[50, 0, 60, 0, 70]), [0, 0, 10, 10, 20]);
         // Long silences are cut.
-        assert_eq!(places(15, &[0, 10, 500, 510]), [0, 10, 25, 35]);
+        assert_eq!(places(15, &[1, 11, 501, 511]), [0, 10, 25, 35]);
     }
 }

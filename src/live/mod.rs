@@ -16,7 +16,7 @@ mod send;
 mod udp;
 
 pub use faults::{FaultCounts, FaultOptions};
-pub use feed::{Condition, FeedOptions, FeedReport, Filter, FilterBy, TickEncoding};
+pub use feed::{Condition, FeedCounts, FeedOptions, FeedReport, Filter, FilterBy, TickEncoding};
 pub use files::{FileOptions, Output, Rotation};
 pub use observe::{FormatSeen, FrameGaps, Observed};
 pub use pace::{LONGEST_SPIN, Speed, Spin};
@@ -24,5 +24,5 @@ pub use player::{Control, Lateness, PlayOptions, PlayReport, Player};
 pub use recorder::{
     ForwardReport, ListenerReport, RecordOptions, Recorder, Report, StopReason, StopRules,
 };
-pub use send::{SendOptions, Target, TargetCounts};
+pub use send::{SendInterface, SendOptions, Target, TargetCounts};
 pub use udp::{Group, ListenAddress, ListenOptions, Listener, resolve};

@@ -3,14 +3,14 @@
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{anyhow, bail};
 use hdrhistogram::Histogram;
 
-use super::feed::{Chunk, Feed, FeedOptions, FeedReport};
+use super::feed::{Chunk, Feed, FeedCounts, FeedOptions, FeedReport};
 use super::pace::{Clock, Pacer, Speed, Spin, SystemClock};
 use super::send::{SendOptions, Sender, Target, TargetCounts};
 use super::udp::now;
@@ -25,6 +25,8 @@ const BURST: usize = 64;
 const TELL: Duration = Duration::from_millis(50);
 /// How long after the last datagram an answer may come that nobody listens.
 const LAST_ANSWER: Duration = Duration::from_millis(20);
+/// A silence that those who watch may want to know of, in nanoseconds.
+const LONG_SILENCE: u64 = 10_000_000_000;
 /// The longest lateness that is told apart: an hour.
 const LONGEST_LATENESS: u64 = 3_600_000_000_000;
 
@@ -116,7 +118,10 @@ pub struct PlayReport {
     pub read: u64,
     /// Size of the file, where that is known.
     pub size: Option<u64>,
-    pub lateness: Lateness,
+    /// `None` without any wait.
+    pub lateness: Option<Lateness>,
+    /// How long it is to the next datagram, if that is long.
+    pub silence: Option<Duration>,
     pub targets: Vec<(Target, TargetCounts)>,
     pub feed: FeedReport,
     /// Whether it was ended before its time.
@@ -154,6 +159,9 @@ struct Stats {
     targets: Vec<TargetCounts>,
     /// How long it took, once it is over.
     elapsed: Option<Duration>,
+    counts: FeedCounts,
+    /// When a long silence ends.
+    silent_until: Option<Instant>,
 }
 
 impl Player {
@@ -223,18 +231,20 @@ impl Player {
             last: 0,
             targets: sender.counts.clone(),
             elapsed: None,
+            counts: FeedCounts::default(),
+            silent_until: None,
         });
         let started = Mutex::new(None);
         let is_over = AtomicBool::new(false);
         let report = || PlayReport::new(&stats, &started, &options, size);
         let (chunks, waiting) = sync_channel::<Chunk>(READ_AHEAD);
+        let is_stream = feed.is_stream;
+        let reader = thread::spawn(move || {
+            // What is sent no more need not be read.
+            let result = feed.run(input, &mut |chunk| chunks.send(chunk).is_ok());
+            (feed.report, result)
+        });
         let result = thread::scope(|scope| {
-            let reader = scope.spawn(|| {
-                // What is sent no more need not be read.
-                let result = feed.run(input, &mut |chunk| chunks.send(chunk).is_ok());
-                drop(chunks);
-                result
-            });
             let watcher = thread::current();
             let (options, sender, stats) = (&options, &mut sender, &stats);
             let (started, is_over) = (&started, &is_over);
@@ -250,18 +260,27 @@ impl Player {
                 thread::park_timeout(TELL);
                 watch(&report);
             }
-            let read = reader
+            player
                 .join()
-                .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            let sent = player
-                .join()
-                .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            sent.and_then(|is_whole| read.map(|()| is_whole))
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         });
         let mut done = report();
-        done.feed = feed.report;
         done.is_interrupted = matches!(result, Ok(false));
-        (done, result.map(|_| ()))
+        let is_whole = matches!(result, Ok(true));
+        let mut result = result.map(|_| ());
+        // A stream may never say anything more.
+        if is_whole || !is_stream {
+            let (read, read_result) = reader
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            let counts = done.feed.counts;
+            done.feed = read;
+            if !is_whole {
+                done.feed.counts = counts;
+            }
+            result = result.and(read_result);
+        }
+        (done, result)
     }
 }
 
@@ -275,8 +294,7 @@ fn play(
     started: &Mutex<Option<Instant>>,
 ) -> anyhow::Result<bool> {
     // The clock starts when there is something to send.
-    let mut chunks = chunks.into_iter().peekable();
-    chunks.peek();
+    let first = next_chunk(&chunks, control);
     let clock = SystemClock::new();
     if let Some(start) = options.start_at
         && !wait_for(&clock, start, control)
@@ -285,11 +303,19 @@ fn play(
     }
     *lock(started) = Some(Instant::now());
     let mut pacer = Pacer::start(clock, options.speed, options.spin);
-    for chunk in chunks {
+    let mut next = first;
+    while let Some(chunk) = next {
         let mut at = 0;
         while let Some(first) = chunk.items.get(at) {
+            let early = pacer.due(first.position).saturating_sub(pacer.now());
+            if early > LONG_SILENCE {
+                lock(stats).silent_until = Some(Instant::now() + Duration::from_nanos(early));
+            }
             if !pacer.wait(first.position, control) {
                 return Ok(false);
+            }
+            if early > LONG_SILENCE {
+                lock(stats).silent_until = None;
             }
             let moment = pacer.now();
             let rest = chunk.items[at..].iter().take(BURST);
@@ -302,11 +328,14 @@ fn play(
                 false => due.max(1),
             };
             sender.send(&chunk, at..at + due)?;
+            let each = (pacer.now() - moment) / due as u64;
             let mut stats = lock(stats);
-            for item in &chunk.items[at..at + due] {
+            for (number, item) in (0..).zip(&chunk.items[at..at + due]) {
                 stats.datagrams += 1;
                 stats.bytes += chunk.payload(item).len() as u64;
                 stats.position = item.position;
+                // Those of a burst go one after the other.
+                let moment = moment + number * each;
                 stats.last = moment.saturating_sub(pacer.due(item.position));
                 let late = stats.last;
                 if let Some(lateness) = &mut stats.lateness {
@@ -314,6 +343,7 @@ fn play(
                 }
             }
             stats.read = chunk.read;
+            stats.counts = chunk.counts;
             stats.targets.clone_from(&sender.counts);
             drop(stats);
             if options.require_listener {
@@ -321,6 +351,11 @@ fn play(
             }
             at += due;
         }
+        lock(stats).counts = chunk.counts;
+        next = next_chunk(&chunks, control);
+    }
+    if control.wish() == Wish::Stop {
+        return Ok(false);
     }
     lock(stats).elapsed = lock(started).map(|started| started.elapsed());
     if options.require_listener {
@@ -333,11 +368,28 @@ fn play(
     Ok(true)
 }
 
+/// The next datagrams; none at the end, or if somebody wants it to end.
+fn next_chunk(chunks: &Receiver<Chunk>, control: &Control) -> Option<Chunk> {
+    loop {
+        match chunks.recv_timeout(TELL) {
+            Ok(chunk) => return Some(chunk),
+            Err(RecvTimeoutError::Timeout) if control.wish() != Wish::Stop => {}
+            Err(_) => return None,
+        }
+    }
+}
+
 fn check_listeners(options: &PlayOptions, sender: &Sender) -> anyhow::Result<()> {
     let targets = options.send.targets.iter().zip(&sender.counts);
     for (target, counts) in targets {
         if counts.refused > 0 {
             return Err(anyhow!("nobody listens at {target} (--require-listener)"));
+        }
+        if counts.unreachable > 0 {
+            let why = counts.error.as_deref().unwrap_or("it cannot be reached");
+            return Err(anyhow!(
+                "nobody listens at {target} (--require-listener): {why}"
+            ));
         }
     }
     Ok(())
@@ -383,9 +435,15 @@ impl PlayReport {
             position: Duration::from_nanos(stats.position),
             read: stats.read,
             size,
-            lateness: lateness.unwrap_or_default(),
+            lateness,
+            silence: stats
+                .silent_until
+                .map(|until| until.duration_since(Instant::now())),
             targets: targets.zip(stats.targets.iter().cloned()).collect(),
-            feed: FeedReport::default(),
+            feed: FeedReport {
+                counts: stats.counts,
+                ..FeedReport::default()
+            },
             is_interrupted: false,
         }
     }

@@ -7,64 +7,66 @@ mod linux;
 
 use std::collections::HashMap;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6, UdpSocket};
 use std::ops::Range;
 use std::str::FromStr;
+use std::time::Duration;
 
 use anyhow::{Context, bail};
 use socket2::{Domain, Protocol, Socket, Type};
 
 use super::feed::{Chunk, Item};
-use super::udp::resolve;
+use super::udp::{interface_index, resolve};
 
+/// How often a datagram is tried again.
+const MOST_ATTEMPTS: usize = 100;
 /// More ways than any replay of real traffic has.
 const MOST_ROUTES: usize = 10_000;
 
 /// Where to send to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Target {
-    address: IpAddr,
-    /// That of each datagram if absent.
-    port: Option<u16>,
+    /// With port 0 if each datagram has its own.
+    address: SocketAddr,
 }
 
 impl Target {
     pub fn has_port(&self) -> bool {
-        self.port.is_some()
+        self.address.port() != 0
     }
 }
 
 impl FromStr for Target {
     type Err = String;
 
-    /// Reads `192.168.1.5`, `192.168.1.5:20777`, `[::1]:20777` or
-    /// `localhost:20777`.
+    /// Reads `192.168.1.5`, `192.168.1.5:20777`, `[::1]:20777`, `localhost:20777`,
+    /// `[fe80::1%eth0]:20777`, or `:20777` for this machine.
     fn from_str(text: &str) -> Result<Target, String> {
-        if let Ok(address) = text.parse() {
-            return Ok(Target {
-                address,
-                port: None,
-            });
-        }
-        let has_port = text
-            .rsplit_once(':')
-            .is_some_and(|(_, port)| port.parse::<u16>().is_ok());
-        let resolved = match has_port {
-            true => resolve(text)?,
-            false => resolve(&format!("{text}:0"))?,
+        let address = match (text.parse::<IpAddr>(), text.strip_prefix(':')) {
+            (Ok(address), _) => SocketAddr::new(address, 0),
+            (_, Some(port)) => resolve(&format!("127.0.0.1:{port}"))?,
+            // With brackets around it only if there is a port.
+            _ if text.matches(':').count() > 1 && !text.starts_with('[') => {
+                resolve(&format!("[{text}]:0"))?
+            }
+            _ if text.contains(':') && !text.ends_with(']') => {
+                let address = resolve(text)?;
+                if address.port() == 0 {
+                    return Err("port 0 is none".into());
+                }
+                address
+            }
+            _ => resolve(&format!("{text}:0"))?,
         };
-        Ok(Target {
-            address: resolved.ip(),
-            port: has_port.then_some(resolved.port()),
-        })
+        Ok(Target { address })
     }
 }
 
 impl std::fmt::Display for Target {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.port {
-            Some(port) => SocketAddr::new(self.address, port).fmt(formatter),
-            None => self.address.fmt(formatter),
+        match self.has_port() {
+            true => self.address.fmt(formatter),
+            false => self.address.ip().fmt(formatter),
         }
     }
 }
@@ -78,8 +80,32 @@ pub struct SendOptions {
     /// Whether to send from the port that each datagram came from.
     pub preserve_ports: bool,
     pub ttl: Option<u32>,
-    /// The address of this machine to send from.
-    pub interface: Option<IpAddr>,
+    pub interface: Option<SendInterface>,
+}
+
+/// What to send from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SendInterface {
+    /// An address of this machine.
+    Address(IpAddr),
+    /// A network card, by name and number.
+    Card(String, u32),
+}
+
+impl FromStr for SendInterface {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<SendInterface, String> {
+        if let Ok(address) = text.parse() {
+            return Ok(SendInterface::Address(address));
+        }
+        match interface_index(text) {
+            Some(index) => Ok(SendInterface::Card(text.into(), index)),
+            None => Err(format!(
+                "{text} is neither an address nor a network card of this machine"
+            )),
+        }
+    }
 }
 
 /// What became of the datagrams for one target.
@@ -88,8 +114,10 @@ pub struct TargetCounts {
     pub sent: u64,
     /// Answers that nobody listens there.
     pub refused: u64,
+    /// Answers that it cannot be reached.
+    pub unreachable: u64,
     pub failed: u64,
-    /// The last reason why one was not sent.
+    /// The last reason why one was not sent, or did not arrive.
     pub error: Option<String>,
 }
 
@@ -118,6 +146,7 @@ impl Sender {
     /// # Errors
     /// If one cannot be opened.
     pub fn open(options: SendOptions) -> anyhow::Result<Sender> {
+        allow_many_sockets();
         let mut sender = Sender {
             counts: vec![TargetCounts::default(); options.targets.len()],
             options,
@@ -127,9 +156,9 @@ impl Sender {
             burst: linux::Burst::default(),
         };
         for target in 0..sender.options.targets.len() {
-            if let Some(port) = sender.options.targets[target].port
-                && !sender.options.preserve_ports
-            {
+            let address = sender.options.targets[target].address;
+            if address.port() != 0 && !sender.options.preserve_ports {
+                let port = address.port();
                 sender.socket(Route {
                     target,
                     port,
@@ -164,10 +193,13 @@ impl Sender {
     fn route(&self, target: usize, item: &Item) -> Route {
         let to = item.destination.port();
         let mapped = self.options.map_ports.iter().find(|(from, _)| *from == to);
-        let port = self.options.targets[target].port;
+        let port = match self.options.targets[target].address.port() {
+            0 => mapped.map_or(to, |(_, port)| *port),
+            port => port,
+        };
         Route {
             target,
-            port: port.unwrap_or(mapped.map_or(to, |(_, port)| *port)),
+            port,
             from: self.options.preserve_ports.then_some(item.source.port()),
         }
     }
@@ -179,12 +211,15 @@ impl Sender {
         if self.sockets.len() == MOST_ROUTES {
             bail!("the datagrams go to or come from more than {MOST_ROUTES} ports");
         }
-        let target = SocketAddr::new(self.options.targets[route.target].address, route.port);
+        let mut target = self.options.targets[route.target].address;
+        target.set_port(route.port);
         let socket =
             connect(target, route.from, &self.options).with_context(|| match route.from {
                 Some(port) => format!("cannot send to {target} from port {port}"),
                 None => format!("cannot send to {target}"),
             })?;
+        #[cfg(target_os = "linux")]
+        linux::keep_answers(&socket)?;
         self.sockets.push(socket);
         self.routes.insert(route, self.sockets.len() - 1);
         Ok(self.sockets.len() - 1)
@@ -192,32 +227,34 @@ impl Sender {
 
     fn send_alike(&mut self, target: usize, socket: usize, chunk: &Chunk, range: Range<usize>) {
         let counts = &mut self.counts[target];
+        let socket = &self.sockets[socket];
         let mut items = &chunk.items[range];
-        // The answer to an earlier datagram keeps the next from being sent.
-        let mut was_refused = false;
+        let mut attempts = 0;
         while !items.is_empty() {
             #[cfg(target_os = "linux")]
-            let result = self.burst.send(&self.sockets[socket], chunk, items);
+            let result = self.burst.send(socket, chunk, items);
             #[cfg(not(target_os = "linux"))]
-            let result = self.sockets[socket]
-                .send(chunk.payload(&items[0]))
-                .map(|_| 1);
+            let result = socket.send(chunk.payload(&items[0])).map(|_| 1);
+            let answers = note_answers(socket, result.as_ref().err(), counts);
             match result {
                 Ok(sent) => {
                     counts.sent += sent as u64;
                     items = &items[sent..];
-                    was_refused = false;
+                    attempts = 0;
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if is_refusal(&error) && !was_refused => {
-                    counts.refused += 1;
-                    was_refused = true;
+                // The answer to an earlier datagram has kept this one from being
+                // sent.
+                Err(_) if answers && attempts < MOST_ATTEMPTS => attempts += 1,
+                Err(error) if has_no_room(&error) && attempts < MOST_ATTEMPTS => {
+                    std::thread::sleep(Duration::from_micros(200));
+                    attempts += 1;
                 }
                 Err(error) => {
                     counts.failed += 1;
                     counts.error = Some(error.to_string());
                     items = &items[1..];
-                    was_refused = false;
+                    attempts = 0;
                 }
             }
         }
@@ -226,13 +263,59 @@ impl Sender {
     /// Takes the answers that have come since the last datagrams.
     pub fn take_answers(&mut self) {
         for (route, socket) in &self.routes {
-            if let Ok(Some(error)) = self.sockets[*socket].take_error()
-                && is_refusal(&error)
-            {
-                self.counts[route.target].refused += 1;
-            }
+            let socket = &self.sockets[*socket];
+            let pending = socket.take_error().ok().flatten();
+            note_answers(socket, pending.as_ref(), &mut self.counts[route.target]);
         }
     }
+}
+
+/// Counts what other systems have answered; whether there was anything.
+#[cfg(target_os = "linux")]
+fn note_answers(socket: &UdpSocket, _error: Option<&io::Error>, counts: &mut TargetCounts) -> bool {
+    let mut any = false;
+    while let Some(error) = linux::next_answer(socket) {
+        any = true;
+        note_answer(&error, counts);
+    }
+    any
+}
+
+/// Likewise, where the only answer is the error of the next call.
+#[cfg(not(target_os = "linux"))]
+fn note_answers(_socket: &UdpSocket, error: Option<&io::Error>, counts: &mut TargetCounts) -> bool {
+    let answer = error.filter(|error| is_refusal(error) || is_unreachable(error));
+    if let Some(answer) = answer {
+        note_answer(answer, counts);
+    }
+    answer.is_some()
+}
+
+fn note_answer(answer: &io::Error, counts: &mut TargetCounts) {
+    match is_refusal(answer) {
+        true => counts.refused += 1,
+        false => {
+            counts.unreachable += 1;
+            counts.error = Some(answer.to_string());
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_unreachable(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable
+    )
+}
+
+/// Whether the way out is full, which soon passes.
+fn has_no_room(error: &io::Error) -> bool {
+    #[cfg(unix)]
+    let no_room = error.raw_os_error() == Some(libc::ENOBUFS);
+    #[cfg(not(unix))]
+    let no_room = false;
+    no_room || error.kind() == io::ErrorKind::WouldBlock
 }
 
 /// A connected socket, which unlike others learns that nobody listens; it sends
@@ -247,15 +330,37 @@ pub(super) fn connect(
         Type::DGRAM,
         Some(Protocol::UDP),
     )?;
-    let address = options.interface.unwrap_or(match target {
+    let any: IpAddr = match target {
         SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
         SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
-    });
+    };
+    let address = match options.interface {
+        Some(SendInterface::Address(address)) => address,
+        _ => any,
+    };
     if from.is_some() {
         // Several ways begin at the same port.
         socket.set_reuse_address(true)?;
+        #[cfg(all(unix, not(target_os = "linux")))]
+        socket.set_reuse_port(true)?;
     }
-    socket.bind(&SocketAddr::new(address, from.unwrap_or(0)).into())?;
+    // What a network card of its own has needs its number.
+    let scope = match target {
+        SocketAddr::V6(target) => target.scope_id(),
+        SocketAddr::V4(_) => 0,
+    };
+    let own = match address {
+        IpAddr::V6(address) => SocketAddrV6::new(address, from.unwrap_or(0), 0, scope).into(),
+        IpAddr::V4(_) => SocketAddr::new(address, from.unwrap_or(0)),
+    };
+    socket.bind(&own.into())?;
+    if let Some(SendInterface::Card(_name, index)) = &options.interface {
+        #[cfg(target_os = "linux")]
+        socket.bind_device(Some(_name.as_bytes()))?;
+        if target.is_ipv6() {
+            socket.set_multicast_if_v6(*index)?;
+        }
+    }
     match (target, address) {
         (SocketAddr::V4(_), IpAddr::V4(address)) => {
             socket.set_broadcast(true)?;
@@ -268,6 +373,9 @@ pub(super) fn connect(
             }
         }
         _ => {
+            if scope != 0 {
+                socket.set_multicast_if_v6(scope)?;
+            }
             if let Some(ttl) = options.ttl {
                 socket.set_unicast_hops_v6(ttl)?;
                 socket.set_multicast_hops_v6(ttl)?;
@@ -275,7 +383,29 @@ pub(super) fn connect(
         }
     }
     socket.connect(&target.into())?;
-    Ok(socket.into())
+    let socket = UdpSocket::from(socket);
+    if socket.local_addr()? == target {
+        let what = "the sender has the same address and port: its datagrams would come back to it";
+        return Err(io::Error::other(what));
+    }
+    Ok(socket)
+}
+
+/// Each port may need a socket, and systems allow few unless asked.
+fn allow_many_sockets() {
+    #[cfg(unix)]
+    {
+        use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+        let limit = getrlimit(Resource::Nofile);
+        // Without it, those that there are may still do.
+        let _ = setrlimit(
+            Resource::Nofile,
+            Rlimit {
+                current: limit.maximum,
+                maximum: limit.maximum,
+            },
+        );
+    }
 }
 
 /// Whether an error is the answer that nobody listens.

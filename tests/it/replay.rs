@@ -353,7 +353,14 @@ fn filters_choose_by_what_a_datagram_is() {
         "{}",
         run.stderr
     );
-    for wrong in ["packets=Motion", "Motion", "port>5", "source=[1"] {
+    for wrong in [
+        "packets=Motion",
+        "Motion",
+        "port>5",
+        "source=[1",
+        "packet=Motion,Lapdata",
+        "format!=f1_2o25",
+    ] {
         let run = place.run(&["replay", "x", "--to", "127.0.0.1:9", "--filter", wrong]);
         assert_eq!(run.code, 2, "{wrong}");
     }
@@ -687,6 +694,76 @@ fn ticks_go_out_as_bytes_or_objects() {
 
 #[cfg(unix)]
 #[test]
+fn a_stream_is_sent_at_once_and_ends_when_it_is_to() {
+    let place = Workplace::new();
+    let listener = Listener::start();
+    let mut child = place
+        .command(&["replay", "-", "--to", &listener.to(), "--json"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("simtel runs");
+    let mut stdin = child.stdin.take().expect("standard input");
+    let all = ten();
+    // The first three, and then nothing more for a long time.
+    let length = 24 + 3 * (16 + 42 + 1);
+    std::io::Write::write_all(&mut stdin, &all[..length]).expect("a pipe");
+    assert_eq!(first_bytes(&listener.payloads()), [0, 1, 2]);
+    let pid = child.id().to_string();
+    let kill = std::process::Command::new("kill")
+        .args(["-INT", &pid])
+        .status();
+    assert!(kill.expect("kill runs").success());
+    let output = child.wait_with_output().expect("an end");
+    drop(stdin);
+    assert_eq!(output.status.code(), Some(0));
+    let report: Value = serde_json::from_slice(&output.stdout).expect("a report");
+    assert_eq!(
+        (&report["datagrams"], &report["interrupted"]),
+        (&3.into(), &true.into())
+    );
+}
+
+#[test]
+fn a_sender_that_would_hear_itself_is_refused() {
+    let place = Workplace::new();
+    let free = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    let port = free.local_addr().expect("an address").port();
+    drop(free);
+    let own = Sent {
+        milliseconds: 0,
+        from: (1, port),
+        port,
+        payload: vec![1],
+    };
+    place.write("a.pcap", capture(&[own]));
+    let run = place.run(&["replay", "a.pcap", "--to", "127.0.0.1", "--preserve-ports"]);
+    assert_eq!(run.code, 1);
+    assert!(
+        run.stderr.contains("would come back to it"),
+        "{}",
+        run.stderr
+    );
+}
+
+#[test]
+fn odd_time_stamps_do_not_stop_a_replay() {
+    let place = Workplace::new();
+    let year = 365 * 86_400_000;
+    let times = [0, 5, 10 * year, 10, 15, -20 * year, 20];
+    let all: Vec<Sent> = (0_u8..)
+        .zip(times)
+        .map(|(n, time)| sent(time, &[n]))
+        .collect();
+    place.write("a.pcap", capture(&all));
+    let listener = Listener::start();
+    place.succeed(&["replay", "a.pcap", "--to", &listener.to()]);
+    assert_eq!(first_bytes(&listener.payloads()), [0, 1, 2, 3, 4, 5, 6]);
+}
+
+#[cfg(unix)]
+#[test]
 fn an_interrupt_ends_a_replay_well() {
     let place = Workplace::new();
     place.write("ten.pcap", ten());
@@ -724,15 +801,11 @@ fn an_interrupt_ends_a_replay_well() {
 fn what_makes_no_sense_is_refused() {
     let place = Workplace::new();
     place.write("one.pcap", capture(&[sent(0, &[1])]));
-    let run = place.run(&[
-        "replay",
-        "one.pcap",
-        "--to",
-        "127.0.0.1:9",
-        "--loop",
-        "forever",
-    ]);
+    let listener = Listener::start();
+    let to = format!(":{}", listener.address.port());
+    let run = place.run(&["replay", "one.pcap", "--to", &to, "--loop", "forever"]);
     assert_eq!(run.code, 1);
+    assert_eq!(listener.payloads(), [[1]], "what was read is sent");
     assert!(run.stderr.contains("--loop-gap"), "{}", run.stderr);
     for arguments in [
         &["--speed", "0"][..],
@@ -743,6 +816,12 @@ fn what_makes_no_sense_is_refused() {
         &["--delay", "9ms..2ms"],
         &["--ttl", "0"],
         &["--to", "127.0.0.1:99999"],
+        &["--to", "127.0.0.1:0"],
+        &["--to", "20777"],
+        &["--speed", "max", "--max-late", "1ms"],
+        &["--encode", "raw", "--filter", "port=5"],
+        &["--spin", "1s"],
+        &["--delay", "1m"],
     ] {
         let mut all = vec!["replay", "one.pcap", "--to", "127.0.0.1:9"];
         all.extend(arguments);

@@ -1,4 +1,4 @@
-//! Many datagrams with one call.
+//! Many datagrams with one call, and what other systems answer to them.
 
 use std::io;
 use std::mem;
@@ -58,4 +58,52 @@ impl Burst {
         };
         usize::try_from(sent).map_err(|_| io::Error::last_os_error())
     }
+}
+
+/// Has the kernel keep each answer of another system until it is asked for. It
+/// would else tell the last one, instead of sending the next datagram.
+pub(super) fn keep_answers(socket: &UdpSocket) -> io::Result<()> {
+    let (level, name) = match socket.local_addr()?.is_ipv4() {
+        true => (libc::IPPROTO_IP, libc::IP_RECVERR),
+        false => (libc::IPPROTO_IPV6, libc::IPV6_RECVERR),
+    };
+    let yes: libc::c_int = 1;
+    // SAFETY: the kernel reads one number.
+    let result = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            level,
+            name,
+            ptr::from_ref(&yes).cast(),
+            mem::size_of_val(&yes) as libc::socklen_t,
+        )
+    };
+    match result {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// The next answer of another system, as the error that it stands for.
+pub(super) fn next_answer(socket: &UdpSocket) -> Option<io::Error> {
+    let mut control = [0_u64; 32];
+    // SAFETY: all fields are numbers or pointers, for which zero is a value.
+    let mut header: libc::msghdr = unsafe { mem::zeroed() };
+    header.msg_control = control.as_mut_ptr().cast();
+    header.msg_controllen = mem::size_of_val(&control) as _;
+    let flags = libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT;
+    // SAFETY: the header points at a control buffer of the length that it states,
+    // and asks for nothing else.
+    if unsafe { libc::recvmsg(socket.as_raw_fd(), &mut header, flags) } < 0 {
+        return None;
+    }
+    // SAFETY: the kernel has filled the control buffer, and has set its length.
+    let message = unsafe { libc::CMSG_FIRSTHDR(&header) };
+    if message.is_null() {
+        return None;
+    }
+    // SAFETY: the first message lies whole in the buffer; what it tells begins
+    // with the number of the error, as each message of this queue does.
+    let number = unsafe { libc::CMSG_DATA(message).cast::<u32>().read_unaligned() };
+    Some(io::Error::from_raw_os_error(number as i32))
 }

@@ -10,7 +10,7 @@ mod portable;
 
 use std::fmt;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6, ToSocketAddrs, UdpSocket};
 use std::str::FromStr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -73,17 +73,34 @@ impl fmt::Display for ListenAddress {
     }
 }
 
-/// The first address of `HOST:PORT`.
+/// The first address of `HOST:PORT`; `[fe80::1%eth0]:PORT` says by which network
+/// card.
 ///
 /// # Errors
 /// If it is written otherwise, or the host has no address.
 pub fn resolve(text: &str) -> Result<SocketAddr, String> {
-    let mut addresses = text.to_socket_addrs().map_err(|error| {
-        format!("write HOST:PORT such as 127.0.0.1:20777 or [::1]:20777 ({error})")
-    })?;
+    let explain = || "write HOST:PORT such as 127.0.0.1:20777 or [::1]:20777".to_string();
+    let (host, port) = text.rsplit_once(':').ok_or_else(explain)?;
+    if host.is_empty() || host.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(explain());
+    }
+    let port: u16 = port.parse().map_err(|_| format!("{port} is not a port"))?;
+    if let Some((address, card)) = host.trim_matches(['[', ']']).split_once('%') {
+        let address: Ipv6Addr = address.parse().map_err(|_| explain())?;
+        let scope = card.parse().ok().or_else(|| interface_index(card));
+        let scope = scope.ok_or_else(|| no_such_card(card))?;
+        return Ok(SocketAddrV6::new(address, port, 0, scope).into());
+    }
+    let mut addresses = text
+        .to_socket_addrs()
+        .map_err(|error| format!("{host}: {error}"))?;
     addresses
         .next()
-        .ok_or_else(|| format!("{text} has no address"))
+        .ok_or_else(|| format!("{host} has no address"))
+}
+
+fn no_such_card(name: &str) -> String {
+    format!("this machine has no network card {name}")
 }
 
 /// A multicast group to join.
@@ -135,10 +152,7 @@ impl FromStr for Group {
             Some(text) => match (text.parse(), text.parse()) {
                 (Ok(address), _) if group.contains('.') => Interface::Address(address),
                 (_, Ok(index)) => Interface::Index(index),
-                _ => Interface::Index(
-                    interface_index(text)
-                        .ok_or_else(|| format!("this machine has no network card {text}"))?,
-                ),
+                _ => Interface::Index(interface_index(text).ok_or_else(|| no_such_card(text))?),
             },
         };
         Ok(Group { address, interface })
@@ -259,7 +273,7 @@ impl Listener {
 
 /// The number of a network card with this name.
 #[cfg(unix)]
-fn interface_index(name: &str) -> Option<u32> {
+pub(super) fn interface_index(name: &str) -> Option<u32> {
     let name = std::ffi::CString::new(name).ok()?;
     // SAFETY: it reads a text that ends in NUL.
     let index = unsafe { libc::if_nametoindex(name.as_ptr()) };
@@ -268,7 +282,7 @@ fn interface_index(name: &str) -> Option<u32> {
 
 /// Windows has names for people, which no option can take.
 #[cfg(not(unix))]
-fn interface_index(_name: &str) -> Option<u32> {
+pub(super) fn interface_index(_name: &str) -> Option<u32> {
     None
 }
 

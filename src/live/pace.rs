@@ -131,7 +131,7 @@ impl<C: Clock> Pacer<C> {
         match self.spin {
             Spin::Always(margin) => nanoseconds(margin),
             Spin::AtMost(longest) => {
-                let margin = self.late + 2.0 * self.varies;
+                let margin = self.late + 1.5 * self.varies;
                 (margin as u64).min(nanoseconds(longest))
             }
         }

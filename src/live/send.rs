@@ -235,7 +235,9 @@ impl Sender {
             let result = self.burst.send(socket, chunk, items);
             #[cfg(not(target_os = "linux"))]
             let result = socket.send(chunk.payload(&items[0])).map(|_| 1);
-            let answers = note_answers(socket, result.as_ref().err(), counts);
+            // An answer ends a burst early, or keeps it from beginning.
+            let is_whole = result.as_ref().is_ok_and(|sent| *sent == items.len());
+            let answers = !is_whole && note_answers(socket, result.as_ref().err(), counts);
             match result {
                 Ok(sent) => {
                     counts.sent += sent as u64;

@@ -15,7 +15,7 @@ use super::{Outcome, UsageError, interrupt, values};
 use crate::capture::CaptureFormat;
 use crate::live::{
     FileOptions, Group, ListenAddress, ListenOptions, Output, RecordOptions, Recorder, Rotation,
-    StopReason, StopRules, resolve,
+    StopRules, resolve,
 };
 
 /// Record what a game sends
@@ -312,17 +312,5 @@ fn rotation(text: &str) -> Result<Rotation, String> {
         false => values::duration(text)
             .map(Rotation::Time)
             .map_err(|_| "write a size such as 100MB or a time such as 10m".into()),
-    }
-}
-
-/// Why it ended, as an option or in words.
-pub(super) fn reason_text(reason: StopReason) -> &'static str {
-    match reason {
-        StopReason::Interrupted => "interrupted",
-        StopReason::Duration => "duration",
-        StopReason::Idle => "idle",
-        StopReason::Size => "size",
-        StopReason::Closed => "closed",
-        StopReason::Failed => "failed",
     }
 }

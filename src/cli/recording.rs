@@ -9,9 +9,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
 use super::messages::Messages;
-use super::record::reason_text;
 use super::values;
-use crate::live::{FormatSeen, Report};
+use crate::live::{FormatSeen, Report, StopReason};
 
 /// How often programs are told.
 const JSON_INTERVAL: Duration = Duration::from_secs(1);
@@ -351,5 +350,17 @@ fn warn(report: &Report, messages: &Messages) {
     }
     if received(report) > 0 && !report.kernel_time {
         messages.detail("this system does not say what it drops");
+    }
+}
+
+/// Why it ended, as an option or in words.
+fn reason_text(reason: StopReason) -> &'static str {
+    match reason {
+        StopReason::Interrupted => "interrupted",
+        StopReason::Duration => "duration",
+        StopReason::Idle => "idle",
+        StopReason::Size => "size",
+        StopReason::Closed => "closed",
+        StopReason::Failed => "failed",
     }
 }

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use super::player::{Control, Wish};
+use super::control::{Control, Wish};
 
 /// So often somebody who wants to stop or to pause is noticed.
 const LONGEST_SLEEP: u64 = 50_000_000;

@@ -2,7 +2,7 @@
 //! and sends it, and measures how late it was.
 
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{anyhow, bail};
 use hdrhistogram::Histogram;
 
+use super::control::{Control, Wish};
 use super::feed::{Chunk, Feed, FeedCounts, FeedOptions, FeedReport};
 use super::pace::{Clock, Pacer, Speed, Spin, SystemClock};
 use super::send::{SendOptions, Sender, Target, TargetCounts};
@@ -41,67 +42,6 @@ pub struct PlayOptions {
     pub start_at: Option<i64>,
     /// Whether it is a failure that nobody listens.
     pub require_listener: bool,
-}
-
-/// What those who watch a replay may want of it.
-#[derive(Debug, Default)]
-pub struct Control {
-    stop: AtomicBool,
-    paused: AtomicBool,
-    steps: AtomicU64,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wish {
-    Play,
-    Pause,
-    /// One datagram, though paused.
-    Step,
-    Stop,
-}
-
-impl Control {
-    pub fn stop(&self) {
-        self.stop.store(true, Ordering::Relaxed);
-    }
-
-    pub fn pause(&self) {
-        self.paused.store(true, Ordering::Relaxed);
-    }
-
-    /// Pauses, or plays on.
-    pub fn toggle(&self) {
-        self.steps.store(0, Ordering::Relaxed);
-        self.paused.fetch_xor(true, Ordering::Relaxed);
-    }
-
-    /// Sends one datagram, and pauses.
-    pub fn step(&self) {
-        self.pause();
-        self.steps.fetch_add(1, Ordering::Relaxed);
-    }
-
-    pub fn is_paused(&self) -> bool {
-        self.paused.load(Ordering::Relaxed)
-    }
-
-    /// What is wanted now; a step is wanted once.
-    pub(super) fn wish(&self) -> Wish {
-        if self.stop.load(Ordering::Relaxed) {
-            return Wish::Stop;
-        }
-        if !self.is_paused() {
-            return Wish::Play;
-        }
-        let less = |steps: u64| steps.checked_sub(1);
-        match self
-            .steps
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, less)
-        {
-            Ok(_) => Wish::Step,
-            Err(_) => Wish::Pause,
-        }
-    }
 }
 
 /// What a replay has come to, at its end or so far.

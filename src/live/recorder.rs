@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::bail;
 
-use super::files::{Drops, FileOptions, Files, Output, Written};
+use super::files::{Drops, FileOptions, Files, Output, TICK, Written};
 use super::forward::{ForwardCounts, Forwarder};
 use super::observe::{Observed, Observer};
 use super::queue::{Batch, Queue};
@@ -20,8 +20,6 @@ use super::udp::{ListenAddress, ListenOptions, Listener, Receiver, Wait, now};
 use crate::formats::Formats;
 use crate::lock::lock;
 
-/// How often the writer looks at the clock.
-pub(super) const TICK: Duration = Duration::from_millis(50);
 /// How often those who watch are told.
 const TELL: Duration = Duration::from_millis(250);
 /// What may wait to be written: two minutes of a game's traffic.

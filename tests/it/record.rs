@@ -952,6 +952,7 @@ fn people_are_told_in_words() {
     let socket = sender();
     for payload in sample_payloads() {
         socket.send_to(&payload, &listen).expect("sent");
+        std::thread::sleep(Duration::from_micros(300));
     }
     stderr.read_to_string(&mut said).expect("the rest");
     assert!(child.wait().expect("an end").success(), "{said}");

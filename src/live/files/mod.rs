@@ -1,27 +1,30 @@
 //! The files of a recording: written in place, append-only, valid at every
-//! moment. What they are named, when one ends and the next begins, how much of
-//! them is on the disk, and what is left when the disk is full.
+//! moment. When one ends and the next begins, how much of them is on the disk,
+//! and what is left when the disk is full; their names are made in `names`.
+
+mod names;
+mod syncer;
 
 use std::collections::VecDeque;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, ErrorKind, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{SyncSender, sync_channel};
-use std::sync::{Arc, Mutex};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, anyhow, bail};
-use chrono::DateTime;
+use anyhow::bail;
+
+use names::Names;
+use syncer::Syncer;
 
 use super::queue::Head;
-use super::recorder::TICK;
 use super::udp::PATIENCE;
 use crate::capture::{Arrival, CaptureFormat, Encoder, InterfaceStatistics};
 use crate::disk::sync_folder_of;
-use crate::lock::lock;
 
+/// How often the writer looks at the clock.
+pub(super) const TICK: Duration = Duration::from_millis(50);
 /// Enough for one call to the system.
 const WORTH_WRITING: usize = 1 << 18;
 
@@ -521,170 +524,5 @@ fn is_removed(file: &File) -> bool {
         // Where files in use cannot be removed.
         let _ = file;
         false
-    }
-}
-
-/// The names of the files, which sort in the order of their beginnings.
-struct Names {
-    /// The folder and the first part of each name.
-    stem: PathBuf,
-    extension: String,
-    /// When the recording began; with a number behind it, if that is taken.
-    tag: Option<String>,
-    /// The number of the next file, if there are several.
-    number: Option<u64>,
-}
-
-impl Names {
-    fn new(options: &FileOptions, now: i64) -> Names {
-        let rotates = !options.rotate.is_empty();
-        let extension = match options.format {
-            CaptureFormat::Pcap => "pcap",
-            CaptureFormat::PcapNg => "pcapng",
-        };
-        let (stem, extension, is_exact) = match &options.output {
-            Output::File(path) => {
-                let extension = path.extension().unwrap_or(extension.as_ref());
-                let extension = extension.to_string_lossy().into_owned();
-                (path.with_extension(""), extension, !rotates)
-            }
-            Output::Named { folder, stem } => (folder.join(stem), extension.into(), false),
-            Output::Stdout => (PathBuf::new(), String::new(), true),
-        };
-        let time = DateTime::from_timestamp_nanos(now);
-        Names {
-            stem,
-            extension,
-            tag: (!is_exact).then(|| time.format("%Y%m%dT%H%M%SZ").to_string()),
-            number: rotates.then_some(1),
-        }
-    }
-
-    /// The path with this tag and the number of the next file.
-    fn path(&self, tag: Option<&str>) -> PathBuf {
-        let mut name = self.stem.file_name().unwrap_or_default().to_os_string();
-        if let Some(tag) = tag {
-            name.push(format!("-{tag}"));
-        }
-        if let Some(number) = self.number {
-            name.push(format!("-{number:06}"));
-        }
-        name.push(format!(".{}", self.extension));
-        self.stem.with_file_name(name)
-    }
-
-    /// Creates the next file.
-    fn create(&mut self, force: bool) -> anyhow::Result<(File, PathBuf)> {
-        let is_first = self.number.is_none_or(|number| number == 1);
-        let Some(tag) = self.tag.clone() else {
-            let path = self.path(None);
-            return match create_new(&path) {
-                Err(error) if error.kind() == ErrorKind::AlreadyExists && force => {
-                    File::create(&path)
-                        .with_context(|| cannot(&path))
-                        .map(|file| (file, path))
-                }
-                Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                    bail!(
-                        "{} exists already; --force replaces it, and without -o each recording \
-                         gets a name of its own",
-                        path.display()
-                    )
-                }
-                created => created
-                    .with_context(|| cannot(&path))
-                    .map(|file| (file, path)),
-            };
-        };
-        // Another recording may have begun in the same second.
-        let others = (2..=1_000).map(|number| format!("{tag}-{number}"));
-        for tag in std::iter::once(tag.clone()).chain(others) {
-            let path = self.path(Some(&tag));
-            match create_new(&path) {
-                Err(error) if error.kind() == ErrorKind::AlreadyExists && is_first => {}
-                created => {
-                    let file = created.with_context(|| cannot(&path))?;
-                    self.tag = Some(tag);
-                    self.number = self.number.map(|number| number + 1);
-                    return Ok((file, path));
-                }
-            }
-        }
-        Err(anyhow!(
-            "{} and its like exist already",
-            self.path(Some(&tag)).display()
-        ))
-    }
-}
-
-fn create_new(path: &Path) -> io::Result<File> {
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder)?;
-    }
-    OpenOptions::new().write(true).create_new(true).open(path)
-}
-
-fn cannot(path: &Path) -> String {
-    format!("cannot write {}", path.display())
-}
-
-/// Brings files to the disk beside the writing, since a disk can take its time.
-struct Syncer {
-    files: Option<SyncSender<File>>,
-    thread: Option<JoinHandle<()>>,
-    failure: Arc<Mutex<Option<io::Error>>>,
-}
-
-impl Syncer {
-    fn start() -> Syncer {
-        let (files, waiting) = sync_channel::<File>(1);
-        let failure = Arc::new(Mutex::new(None));
-        let told = failure.clone();
-        let thread = std::thread::spawn(move || {
-            for file in waiting {
-                if let Err(error) = file.sync_data() {
-                    // Some things that can be written to cannot be synced.
-                    if error.kind() != ErrorKind::InvalidInput {
-                        lock(&told).get_or_insert(error);
-                    }
-                }
-            }
-        });
-        Syncer {
-            files: Some(files),
-            thread: Some(thread),
-            failure,
-        }
-    }
-
-    /// Syncs a file soon; `false` if there is no time for it yet.
-    fn sync(&self, file: &File) -> bool {
-        let (Some(files), Ok(file)) = (&self.files, file.try_clone()) else {
-            return false;
-        };
-        files.try_send(file).is_ok()
-    }
-
-    /// Syncs a file that is complete.
-    fn sync_last(&self, file: File) {
-        if let Some(files) = &self.files {
-            files.send(file).ok();
-        }
-    }
-
-    fn check(&self) -> anyhow::Result<()> {
-        match lock(&self.failure).take() {
-            Some(error) => Err(anyhow::Error::new(error)
-                .context("the disk did not take what was written; the recording ends")),
-            None => Ok(()),
-        }
-    }
-
-    fn finish(&mut self) -> anyhow::Result<()> {
-        self.files = None;
-        if let Some(thread) = self.thread.take() {
-            thread.join().ok();
-        }
-        self.check()
     }
 }

@@ -1,0 +1,116 @@
+//! The names of a recording's files: what was asked for, or a name that no other
+//! recording has.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, anyhow, bail};
+use chrono::DateTime;
+
+use super::{FileOptions, Output};
+use crate::capture::CaptureFormat;
+
+/// The names of the files, which sort in the order of their beginnings.
+pub(super) struct Names {
+    /// The folder and the first part of each name.
+    stem: PathBuf,
+    extension: String,
+    /// When the recording began; with a number behind it, if that is taken.
+    tag: Option<String>,
+    /// The number of the next file, if there are several.
+    number: Option<u64>,
+}
+
+impl Names {
+    pub fn new(options: &FileOptions, now: i64) -> Names {
+        let rotates = !options.rotate.is_empty();
+        let extension = match options.format {
+            CaptureFormat::Pcap => "pcap",
+            CaptureFormat::PcapNg => "pcapng",
+        };
+        let (stem, extension, is_exact) = match &options.output {
+            Output::File(path) => {
+                let extension = path.extension().unwrap_or(extension.as_ref());
+                let extension = extension.to_string_lossy().into_owned();
+                (path.with_extension(""), extension, !rotates)
+            }
+            Output::Named { folder, stem } => (folder.join(stem), extension.into(), false),
+            Output::Stdout => (PathBuf::new(), String::new(), true),
+        };
+        let time = DateTime::from_timestamp_nanos(now);
+        Names {
+            stem,
+            extension,
+            tag: (!is_exact).then(|| time.format("%Y%m%dT%H%M%SZ").to_string()),
+            number: rotates.then_some(1),
+        }
+    }
+
+    /// The path with this tag and the number of the next file.
+    fn path(&self, tag: Option<&str>) -> PathBuf {
+        let mut name = self.stem.file_name().unwrap_or_default().to_os_string();
+        if let Some(tag) = tag {
+            name.push(format!("-{tag}"));
+        }
+        if let Some(number) = self.number {
+            name.push(format!("-{number:06}"));
+        }
+        name.push(format!(".{}", self.extension));
+        self.stem.with_file_name(name)
+    }
+
+    /// Creates the next file.
+    pub fn create(&mut self, force: bool) -> anyhow::Result<(File, PathBuf)> {
+        let is_first = self.number.is_none_or(|number| number == 1);
+        let Some(tag) = self.tag.clone() else {
+            let path = self.path(None);
+            return match create_new(&path) {
+                Err(error) if error.kind() == ErrorKind::AlreadyExists && force => {
+                    File::create(&path)
+                        .with_context(|| cannot(&path))
+                        .map(|file| (file, path))
+                }
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                    bail!(
+                        "{} exists already; --force replaces it, and without -o each recording \
+                         gets a name of its own",
+                        path.display()
+                    )
+                }
+                created => created
+                    .with_context(|| cannot(&path))
+                    .map(|file| (file, path)),
+            };
+        };
+        // Another recording may have begun in the same second.
+        let others = (2..=1_000).map(|number| format!("{tag}-{number}"));
+        for tag in std::iter::once(tag.clone()).chain(others) {
+            let path = self.path(Some(&tag));
+            match create_new(&path) {
+                Err(error) if error.kind() == ErrorKind::AlreadyExists && is_first => {}
+                created => {
+                    let file = created.with_context(|| cannot(&path))?;
+                    self.tag = Some(tag);
+                    self.number = self.number.map(|number| number + 1);
+                    return Ok((file, path));
+                }
+            }
+        }
+        Err(anyhow!(
+            "{} and its like exist already",
+            self.path(Some(&tag)).display()
+        ))
+    }
+}
+
+fn create_new(path: &Path) -> io::Result<File> {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    OpenOptions::new().write(true).create_new(true).open(path)
+}
+
+fn cannot(path: &Path) -> String {
+    format!("cannot write {}", path.display())
+}

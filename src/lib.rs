@@ -13,11 +13,13 @@
 
 pub mod capture;
 pub mod cli;
+mod clock;
 pub mod decode;
 mod disk;
 pub mod formats;
 pub mod layout;
 pub mod live;
 mod lock;
+mod pipe;
 pub mod sink;
 mod text;

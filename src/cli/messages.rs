@@ -92,3 +92,11 @@ impl Messages {
 fn say(message: impl Display) {
     let _ = writeln!(anstream::stderr(), "{message}");
 }
+
+/// A report for programs, on standard output.
+pub(super) fn print_report(report: &Value) -> anyhow::Result<()> {
+    let mut stdout = std::io::stdout();
+    serde_json::to_writer_pretty(&mut stdout, report)?;
+    stdout.write_all(b"\n")?;
+    Ok(())
+}

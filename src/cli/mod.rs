@@ -18,11 +18,11 @@ mod schema;
 mod summary;
 mod values;
 
-use std::io;
 use std::process::ExitCode;
 
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
+use crate::pipe;
 use crate::sink::OnlyOneTable;
 use messages::Messages;
 
@@ -121,7 +121,7 @@ pub fn main() -> ExitCode {
     match result {
         Ok(Outcome::Complete) => ExitCode::SUCCESS,
         Ok(Outcome::Flawed) => ExitCode::from(3),
-        Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) if pipe::is_closed(&error) => ExitCode::SUCCESS,
         Err(error) => {
             messages.error(&error);
             match error.is::<UsageError>() || error.is::<OnlyOneTable>() {
@@ -130,15 +130,6 @@ pub fn main() -> ExitCode {
             }
         }
     }
-}
-
-/// Whether whoever read our output has had enough, as `head` does.
-fn is_closed_pipe(error: &anyhow::Error) -> bool {
-    error.chain().any(|cause| {
-        let kind = cause.downcast_ref::<io::Error>().map(io::Error::kind);
-        kind == Some(io::ErrorKind::BrokenPipe)
-            || cause.to_string().contains("Broken pipe (os error 32)")
-    })
 }
 
 /// The clap tree, ready to generate from.

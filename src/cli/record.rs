@@ -9,13 +9,13 @@ use bytesize::ByteSize;
 use clap::{Args, ValueEnum};
 
 use super::formats::FormatOptions;
-use super::messages::Messages;
+use super::messages::{Messages, print_report};
 use super::recording::{Status, report, summarise};
 use super::{Outcome, UsageError, interrupt, values};
 use crate::capture::CaptureFormat;
 use crate::live::{
-    FileOptions, Group, ListenAddress, ListenOptions, Output, RecordOptions, Recorder, Rotation,
-    StopRules, resolve,
+    FileOptions, Group, LARGEST_BUFFER, ListenAddress, ListenOptions, Output, RecordOptions,
+    Recorder, Rotation, StopRules, resolve,
 };
 
 /// Record what a game sends
@@ -120,8 +120,6 @@ enum FormatName {
     Pcapng,
 }
 
-/// What Linux can be told to allow.
-const LARGEST_LIMIT: u64 = i32::MAX as u64 / 2;
 /// Forza Horizon 6 uses these ports itself.
 const TAKEN_BY_FORZA: std::ops::RangeInclusive<u16> = 5200..=5300;
 
@@ -167,11 +165,7 @@ impl Record {
         status.finish();
         match (self.json, is_stream) {
             (true, true) => messages.object(&report(&done)),
-            (true, false) => {
-                let mut stdout = std::io::stdout();
-                serde_json::to_writer_pretty(&mut stdout, &report(&done))?;
-                std::io::Write::write_all(&mut stdout, b"\n")?;
-            }
+            (true, false) => print_report(&report(&done))?,
             (false, _) => {}
         }
         summarise(&done, messages);
@@ -240,10 +234,10 @@ impl Record {
     fn announce(&self, recorder: &Recorder, messages: &Messages) {
         let listeners = recorder.listeners();
         let addresses: Vec<String> = listeners.iter().map(|l| l.address.to_string()).collect();
-        let addresses = addresses.join(", ");
         let file = recorder.path().map(|path| path.display().to_string());
         messages.note(format_args!(
-            "recording {addresses} to {}; Ctrl-C ends it",
+            "recording {} to {}; Ctrl-C ends it",
+            addresses.join(", "),
             file.as_deref().unwrap_or("standard output"),
         ));
         if self.json {
@@ -251,7 +245,7 @@ impl Record {
                 "event": "start",
                 "simtel": env!("CARGO_PKG_VERSION"),
                 "file": file,
-                "listeners": listeners.iter().map(|l| l.address.to_string()).collect::<Vec<_>>(),
+                "listeners": addresses,
             }));
         }
         let smallest = listeners
@@ -264,7 +258,7 @@ impl Record {
                  may be lost{}",
                 ByteSize(given).display().iec(),
                 ByteSize(self.buffer).display().iec(),
-                match cfg!(target_os = "linux") && self.buffer <= LARGEST_LIMIT {
+                match cfg!(target_os = "linux") && self.buffer <= LARGEST_BUFFER as u64 {
                     true => format!(
                         "; `sysctl -w net.core.rmem_max={}` allows more",
                         self.buffer

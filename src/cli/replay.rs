@@ -4,19 +4,19 @@ use std::net::{IpAddr, SocketAddr};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use glob::Pattern;
 
 use super::formats::FormatOptions;
 use super::keyboard::Keyboard;
-use super::messages::Messages;
+use super::messages::{Messages, print_report};
 use super::replaying::{Status, is_flawed, report, summarise};
 use super::{Outcome, UsageError, interrupt, values};
-use crate::decode::{TimeBound, TimeRange};
+use crate::clock::{nanoseconds, now};
+use crate::decode::{self, TimeBound, TimeRange};
 use crate::formats::Formats;
-use crate::layout::snake_case;
 use crate::live::{
     Condition, Control, FaultOptions, FeedOptions, Filter, FilterBy, LONGEST_SPIN, PlayOptions,
     Player, SendInterface, SendOptions, Speed, Spin, Target, TickEncoding,
@@ -182,9 +182,7 @@ impl Replay {
             .max_late
             .is_some_and(|most| u128::from(latest) > most.as_nanos());
         if self.json {
-            let mut stdout = std::io::stdout();
-            serde_json::to_writer_pretty(&mut stdout, &report(&done, result.as_ref().err()))?;
-            std::io::Write::write_all(&mut stdout, b"\n")?;
+            print_report(&report(&done, result.as_ref().err()))?;
         }
         summarise(&done, messages);
         if is_late && let Some(most) = self.max_late {
@@ -222,7 +220,6 @@ impl Replay {
         }
         self.check_filter(&formats)?;
         values::check_time_range(self.from, self.until).map_err(UsageError)?;
-        let nanoseconds = |time: &Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let faults = FaultOptions {
             seed: self.seed,
             loss: self.loss.unwrap_or(0.0),
@@ -231,7 +228,7 @@ impl Replay {
             delay: self
                 .delay
                 .as_ref()
-                .map(|range| nanoseconds(range.start())..=nanoseconds(range.end())),
+                .map(|range| nanoseconds(*range.start())..=nanoseconds(*range.end())),
         };
         let has_faults = self.loss.is_some()
             || self.duplicate.is_some()
@@ -287,9 +284,7 @@ impl Replay {
                         (!known).then(|| values::unknown("format", name.as_str(), names))
                     }
                     FilterBy::Packet => {
-                        let known = packets().any(|packet| {
-                            name.matches(&packet.name) || name.matches(&snake_case(&packet.name))
-                        });
+                        let known = packets().any(|packet| decode::names_packet(name, packet));
                         let names = packets().map(|packet| packet.name.as_str());
                         (!known).then(|| values::unknown("packet", name.as_str(), names))
                     }
@@ -321,14 +316,7 @@ impl Replay {
 fn moment(bound: TimeBound) -> i64 {
     match bound {
         TimeBound::Absolute(time) => time,
-        TimeBound::Offset(offset) => {
-            let since = SystemTime::now()
-                .duration_since(UNIX_EPOCH)
-                .unwrap_or_default();
-            i64::try_from(since.as_nanos())
-                .unwrap_or(0)
-                .saturating_add(offset)
-        }
+        TimeBound::Offset(offset) => now().saturating_add(offset),
     }
 }
 

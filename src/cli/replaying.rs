@@ -54,9 +54,8 @@ impl<'a> Status<'a> {
 
     /// Asks for the report, which costs time, only when it is to be shown.
     pub(super) fn tell(&mut self, report: &dyn Fn() -> PlayReport, is_paused: bool) {
-        let interval = match self.json {
+        let interval = match self.bar.is_hidden() {
             true => JSON_INTERVAL,
-            false if self.bar.is_hidden() => JSON_INTERVAL,
             false => LINE_INTERVAL,
         };
         let elapsed = self.told.elapsed();

@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::bail;
 use serde_json::{Value, json};
 
-use super::messages::{DIM, Messages, STRONG};
+use super::messages::{DIM, Messages, STRONG, print_report};
 use super::{Outcome, values};
 use crate::decode::{CaptureReport, Refused, Report};
 use crate::formats::{Formats, iracing};
@@ -252,10 +252,7 @@ impl Summary<'_> {
             })).collect::<Vec<_>>(),
             "skipped": self.written.skipped,
         });
-        let mut stdout = std::io::stdout();
-        serde_json::to_writer_pretty(&mut stdout, &report)?;
-        std::io::Write::write_all(&mut stdout, b"\n")?;
-        Ok(())
+        print_report(&report)
     }
 }
 

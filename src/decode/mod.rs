@@ -23,7 +23,7 @@ use crate::capture::{Capture, Datagram};
 use crate::formats::{Formats, Recognised};
 use crate::layout::{Layout, Packet, Place, Role, Scalar, Source, Table};
 
-pub use plan::{Cars, ColumnPatterns, Selection, TablePlan, names};
+pub use plan::{Cars, ColumnPatterns, Selection, TablePlan, names, names_packet};
 pub use report::{CaptureReport, PacketReport, Refused, Report, TableReport};
 pub use schedule::{Append, TableSink};
 pub use streams::{Contradiction, Stream};

@@ -9,7 +9,9 @@ use arrow::datatypes::{DataType, Field, Int32Type, Schema, SchemaRef, TimeUnit};
 use arrow::error::ArrowError;
 use glob::Pattern;
 
-use crate::layout::{Column, EnumKind, Games, Layout, Place, Role, Scalar, Source, Table};
+use crate::layout::{
+    Column, EnumKind, Games, Layout, Packet, Place, Role, Scalar, Source, Table, snake_case,
+};
 
 /// Which cars' rows to keep in tables that have a row a car.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -65,6 +67,11 @@ impl ColumnPatterns {
 /// Whether a pattern names a column, by its own name or by the game's.
 pub fn names(pattern: &Pattern, column: &Column) -> bool {
     pattern.matches(&column.name) || pattern.matches(column.official_name())
+}
+
+/// Whether a pattern names a packet, as the game spells it or as its table does.
+pub fn names_packet(pattern: &Pattern, packet: &Packet) -> bool {
+    pattern.matches(&packet.name) || pattern.matches(&snake_case(&packet.name))
 }
 
 impl Selection {

@@ -85,6 +85,28 @@ pub enum Recognised {
     Unrecognised,
 }
 
+impl Recognised {
+    /// Position of the format, if it is one.
+    pub fn layout(self) -> Option<usize> {
+        match self {
+            Recognised::Packet { layout, .. }
+            | Recognised::UnexpectedLength { layout, .. }
+            | Recognised::UnknownPacket { layout, .. } => Some(layout),
+            Recognised::Unrecognised => None,
+        }
+    }
+
+    /// Position of the packet in its format, of whatever length it is.
+    pub fn packet(self) -> Option<usize> {
+        match self {
+            Recognised::Packet { packet, .. } | Recognised::UnexpectedLength { packet, .. } => {
+                Some(packet)
+            }
+            Recognised::UnknownPacket { .. } | Recognised::Unrecognised => None,
+        }
+    }
+}
+
 impl Formats {
     /// The formats that simtel brings along.
     pub fn built_in() -> Formats {

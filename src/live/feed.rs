@@ -12,9 +12,9 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::faults::{FaultCounts, FaultOptions, Faults};
 use crate::capture::{Capture, CaptureError, Input, TickFile, Variable, VariableType};
-use crate::decode::TimeRange;
+use crate::clock::nanoseconds;
+use crate::decode::{self, TimeRange};
 use crate::formats::{Formats, Recognised};
-use crate::layout::snake_case;
 use crate::text::{until_nul, utf8_or_latin};
 
 /// A time stamp further back than this is that of a clock that was set; closer
@@ -173,7 +173,7 @@ impl Feed {
     pub fn new(options: FeedOptions) -> Feed {
         Feed {
             timeline: Timeline {
-                max_gap: options.max_gap.map_or(i64::MAX, nanoseconds),
+                max_gap: options.max_gap.map_or(u64::MAX, nanoseconds),
                 position: 0,
                 newest: None,
             },
@@ -410,7 +410,7 @@ impl Feed {
 
 /// Time stamps into positions, which never go back.
 struct Timeline {
-    max_gap: i64,
+    max_gap: u64,
     position: u64,
     /// The latest time stamp so far.
     newest: Option<i64>,
@@ -432,18 +432,14 @@ impl Timeline {
         if step > LONGEST_SILENCE {
             step = 0;
         }
-        self.position += u64::try_from(step.min(self.max_gap)).unwrap_or(0);
+        self.position += u64::try_from(step).unwrap_or(0).min(self.max_gap);
         self.position
     }
 
-    fn next_pass(&mut self, gap: i64) {
-        self.position += u64::try_from(gap).unwrap_or(0);
+    fn next_pass(&mut self, gap: u64) {
+        self.position = self.position.saturating_add(gap);
         self.newest = None;
     }
-}
-
-fn nanoseconds(time: Duration) -> i64 {
-    i64::try_from(time.as_nanos()).unwrap_or(i64::MAX)
 }
 
 impl Filter {
@@ -460,23 +456,20 @@ impl Filter {
             }
             false => Recognised::Unrecognised,
         };
-        let (layout, packet) = match recognised {
-            Recognised::Packet { layout, packet }
-            | Recognised::UnexpectedLength { layout, packet } => (Some(layout), Some(packet)),
-            Recognised::UnknownPacket { layout, .. } => (Some(layout), None),
-            Recognised::Unrecognised => (None, None),
-        };
-        let layout = layout.map(|layout| &self.formats.layouts()[layout]);
-        let packet = packet.and_then(|packet| Some(layout?.packets[packet].name.as_str()));
+        let layout = recognised
+            .layout()
+            .map(|layout| &self.formats.layouts()[layout]);
+        let packet = recognised.packet();
+        let packet = packet.and_then(|packet| Some(&layout?.packets[packet]));
         self.conditions.iter().all(|condition| {
             let any = |holds: &dyn Fn(&Pattern) -> bool| condition.values.iter().any(holds);
             let holds = match condition.by {
                 FilterBy::Format => {
                     layout.is_some_and(|layout| any(&|value| value.matches(&layout.name)))
                 }
-                FilterBy::Packet => packet.is_some_and(|name| {
-                    any(&|value| value.matches(name) || value.matches(&snake_case(name)))
-                }),
+                FilterBy::Packet => {
+                    packet.is_some_and(|packet| any(&|value| decode::names_packet(value, packet)))
+                }
                 FilterBy::Source => any(&|value| {
                     value.matches(&datagram.source.ip().to_string())
                         || value.matches(&datagram.source.to_string())
@@ -594,7 +587,7 @@ impl Serialize for OneValue<'_> {
 mod tests {
     use super::*;
 
-    fn places(max_gap: i64, times: &[i64]) -> Vec<u64> {
+    fn places(max_gap: u64, times: &[i64]) -> Vec<u64> {
         let mut timeline = Timeline {
             max_gap,
             position: 0,
@@ -605,24 +598,24 @@ mod tests {
 
     #[test]
     fn positions_follow_the_time_stamps_and_never_go_back() {
-        assert_eq!(places(i64::MAX, &[50, 60, 90]), [0, 10, 40]);
+        assert_eq!(places(u64::MAX, &[50, 60, 90]), [0, 10, 40]);
         // Out of order: sent at once, and nothing is shifted by it.
-        assert_eq!(places(i64::MAX, &[50, 60, 55, 58, 70]), [0, 10, 10, 10, 20]);
+        assert_eq!(places(u64::MAX, &[50, 60, 55, 58, 70]), [0, 10, 10, 10, 20]);
         // A clock that was set back by an hour.
         let hour = 3_600 * CLOCK_SET;
-        assert_eq!(places(i64::MAX, &[hour, hour + 10, 5, 20]), [0, 10, 10, 25]);
+        assert_eq!(places(u64::MAX, &[hour, hour + 10, 5, 20]), [0, 10, 10, 25]);
         // A clock that was set to the right year, and a damaged time stamp.
         assert_eq!(
-            places(i64::MAX, &[10, 20, 50 * 365 * 86_400 * CLOCK_SET + 7]),
+            places(u64::MAX, &[10, 20, 50 * 365 * 86_400 * CLOCK_SET + 7]),
             [0, 10, 10]
         );
         let day = 2 * LONGEST_SILENCE;
         assert_eq!(
-            places(i64::MAX, &[10, 20, day, 30, 40]),
+            places(u64::MAX, &[10, 20, day, 30, 40]),
             [0, 10, 10, 10, 20]
         );
         // Packets without a time stamp.
-        assert_eq!(places(i64::MAX, &[50, 0, 60, 0, 70]), [0, 0, 10, 10, 20]);
+        assert_eq!(places(u64::MAX, &[50, 0, 60, 0, 70]), [0, 0, 10, 10, 20]);
         // Long silences are cut.
         assert_eq!(places(15, &[1, 11, 501, 511]), [0, 10, 25, 35]);
     }

@@ -27,4 +27,4 @@ pub use recorder::{
     ForwardReport, ListenerReport, RecordOptions, Recorder, Report, StopReason, StopRules,
 };
 pub use send::{SendInterface, SendOptions, Target, TargetCounts};
-pub use udp::{Group, ListenAddress, ListenOptions, Listener, resolve};
+pub use udp::{Group, LARGEST_BUFFER, ListenAddress, ListenOptions, Listener, resolve};

@@ -124,22 +124,18 @@ impl Observer {
     }
 
     pub fn see(&mut self, source: SocketAddr, port: u16, time: i64, payload: &[u8]) {
-        let (format, packet, is_whole) = match self.formats.recognise(payload, port) {
-            Recognised::Packet { layout, packet } => (layout, Some(packet), true),
-            Recognised::UnexpectedLength { layout, packet } => (layout, Some(packet), false),
-            Recognised::UnknownPacket { layout, .. } => (layout, None, false),
-            Recognised::Unrecognised => {
-                self.unrecognised += 1;
-                self.unrecognised_bytes += payload.len() as u64;
-                return;
-            }
+        let recognised = self.formats.recognise(payload, port);
+        let Some(format) = recognised.layout() else {
+            self.unrecognised += 1;
+            self.unrecognised_bytes += payload.len() as u64;
+            return;
         };
         let layout = &self.formats.layouts()[format];
         let seen = &mut self.seen[format];
         seen.datagrams += 1;
         seen.bytes += payload.len() as u64;
         seen.last = time;
-        let Some(packet) = packet.filter(|_| is_whole) else {
+        let Recognised::Packet { packet, .. } = recognised else {
             return;
         };
         let games = self.formats.games_of(format);

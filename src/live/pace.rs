@@ -5,6 +5,7 @@
 use std::time::Duration;
 
 use super::control::{Control, Wish};
+use crate::clock::nanoseconds;
 
 /// So often somebody who wants to stop or to pause is noticed.
 const LONGEST_SLEEP: u64 = 50_000_000;
@@ -13,10 +14,6 @@ const PAUSE_STEP: u64 = 5_000_000;
 /// Lateness beyond this says that the machine was busy, and nothing of its timers.
 const LONGEST_LATE: u64 = 400_000;
 const MILLION: u128 = 1_000_000;
-
-fn nanoseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
-}
 
 /// Time that never goes back, in nanoseconds from some beginning.
 pub(super) trait Clock {
@@ -219,6 +216,8 @@ mod timer {
 mod timer {
     use std::time::{Duration, Instant};
 
+    use crate::clock::nanoseconds;
+
     /// What the standard library has; on Windows that is a high-resolution
     /// waitable timer.
     pub(super) struct Timer(Instant);
@@ -229,7 +228,7 @@ mod timer {
         }
 
         pub fn now(&self) -> u64 {
-            u64::try_from(self.0.elapsed().as_nanos()).unwrap_or(u64::MAX)
+            nanoseconds(self.0.elapsed())
         }
 
         pub fn sleep_until(&self, time: u64) {

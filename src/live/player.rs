@@ -14,8 +14,8 @@ use super::control::{Control, Wish};
 use super::feed::{Chunk, Feed, FeedCounts, FeedOptions, FeedReport};
 use super::pace::{Clock, Pacer, Speed, Spin, SystemClock};
 use super::send::{SendOptions, Sender, Target, TargetCounts};
-use super::udp::now;
 use crate::capture::Input;
+use crate::clock::now;
 use crate::lock::lock;
 
 /// What is read ahead, in chunks.
@@ -56,8 +56,6 @@ pub struct PlayReport {
     pub position: Duration,
     /// Bytes of the file that were read, where that is known.
     pub read: u64,
-    /// Size of the file, where that is known.
-    pub size: Option<u64>,
     /// `None` without any wait.
     pub lateness: Option<Lateness>,
     /// How long it is to the next datagram, if that is long.
@@ -97,6 +95,7 @@ struct Stats {
     lateness: Option<Histogram<u64>>,
     last: u64,
     targets: Vec<TargetCounts>,
+    started: Option<Instant>,
     /// How long it took, once it is over.
     elapsed: Option<Duration>,
     counts: FeedCounts,
@@ -155,7 +154,7 @@ impl Player {
             mut feed,
             input,
             mut sender,
-            size,
+            ..
         } = self;
         let histogram = match options.speed {
             Speed::Max => None,
@@ -170,13 +169,13 @@ impl Player {
             lateness: histogram,
             last: 0,
             targets: sender.counts.clone(),
+            started: None,
             elapsed: None,
             counts: FeedCounts::default(),
             silent_until: None,
         });
-        let started = Mutex::new(None);
         let is_over = AtomicBool::new(false);
-        let report = || PlayReport::new(&stats, &started, &options, size);
+        let report = || PlayReport::new(&stats, &options);
         let (chunks, waiting) = sync_channel::<Chunk>(READ_AHEAD);
         let is_stream = feed.is_stream;
         let reader = thread::spawn(move || {
@@ -187,9 +186,9 @@ impl Player {
         let result = thread::scope(|scope| {
             let watcher = thread::current();
             let (options, sender, stats) = (&options, &mut sender, &stats);
-            let (started, is_over) = (&started, &is_over);
+            let is_over = &is_over;
             let player = scope.spawn(move || {
-                let result = play(options, control, waiting, sender, stats, started);
+                let result = play(options, control, waiting, sender, stats);
                 let mut stats = lock(stats);
                 stats.targets.clone_from(&sender.counts);
                 is_over.store(true, Ordering::Release);
@@ -231,7 +230,6 @@ fn play(
     chunks: Receiver<Chunk>,
     sender: &mut Sender,
     stats: &Mutex<Stats>,
-    started: &Mutex<Option<Instant>>,
 ) -> anyhow::Result<bool> {
     // The clock starts when there is something to send.
     let first = next_chunk(&chunks, control);
@@ -241,7 +239,8 @@ fn play(
     {
         return Ok(false);
     }
-    *lock(started) = Some(Instant::now());
+    let started = Instant::now();
+    lock(stats).started = Some(started);
     let mut pacer = Pacer::start(clock, options.speed, options.spin);
     let mut next = first;
     while let Some(chunk) = next {
@@ -297,7 +296,7 @@ fn play(
     if control.wish() == Wish::Stop {
         return Ok(false);
     }
-    lock(stats).elapsed = lock(started).map(|started| started.elapsed());
+    lock(stats).elapsed = Some(started.elapsed());
     if options.require_listener {
         thread::sleep(LAST_ANSWER);
     }
@@ -351,12 +350,7 @@ fn wait_for(clock: &impl Clock, moment: i64, control: &Control) -> bool {
 }
 
 impl PlayReport {
-    fn new(
-        stats: &Mutex<Stats>,
-        started: &Mutex<Option<Instant>>,
-        options: &PlayOptions,
-        size: Option<u64>,
-    ) -> PlayReport {
+    fn new(stats: &Mutex<Stats>, options: &PlayOptions) -> PlayReport {
         let stats = lock(stats);
         let lateness = stats.lateness.as_ref().map(|lateness| Lateness {
             p50: lateness.value_at_quantile(0.5),
@@ -368,13 +362,13 @@ impl PlayReport {
         let targets = options.send.targets.iter().copied();
         PlayReport {
             elapsed: stats.elapsed.unwrap_or_else(|| {
-                lock(started).map_or(Duration::ZERO, |started| started.elapsed())
+                let started = stats.started;
+                started.map_or(Duration::ZERO, |started| started.elapsed())
             }),
             datagrams: stats.datagrams,
             bytes: stats.bytes,
             position: Duration::from_nanos(stats.position),
             read: stats.read,
-            size,
             lateness,
             silence: stats
                 .silent_until

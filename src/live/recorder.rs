@@ -2,7 +2,6 @@
 //! writes, and a clock that says when it is over. Between them lies a bounded
 //! queue. Everything that gets lost on the way is counted.
 
-use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -16,9 +15,11 @@ use super::files::{Drops, FileOptions, Files, Output, TICK, Written};
 use super::forward::{ForwardCounts, Forwarder};
 use super::observe::{Observed, Observer};
 use super::queue::{Batch, Queue};
-use super::udp::{ListenAddress, ListenOptions, Listener, Receiver, Wait, now};
+use super::udp::{ListenAddress, ListenOptions, Listener, Receiver, Wait};
+use crate::clock::{nanoseconds, now};
 use crate::formats::Formats;
 use crate::lock::lock;
+use crate::pipe;
 
 /// How often those who watch are told.
 const TELL: Duration = Duration::from_millis(250);
@@ -283,7 +284,9 @@ impl Recorder {
             abandoned.store(true, Ordering::Release);
             match writer.join() {
                 Ok(Ok(())) => (reason, None),
-                Ok(Err(error)) if is_stream && is_closed(&error) => (StopReason::Closed, None),
+                Ok(Err(error)) if is_stream && pipe::is_closed(&error) => {
+                    (StopReason::Closed, None)
+                }
                 Ok(Err(error)) => (StopReason::Failed, Some(error)),
                 Err(panic) => std::panic::resume_unwind(panic),
             }
@@ -337,15 +340,6 @@ fn check_addresses(options: &RecordOptions) -> anyhow::Result<()> {
         bail!("--forward {target} has no port");
     }
     Ok(())
-}
-
-/// Whether a write has failed since nobody reads any more.
-fn is_closed(error: &anyhow::Error) -> bool {
-    let mut causes = error.chain();
-    causes.any(|cause| {
-        let error = cause.downcast_ref::<io::Error>();
-        error.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
-    })
 }
 
 /// Waits for the end, and says why it has come.
@@ -442,8 +436,7 @@ fn receive(shared: &Shared, number: usize, mut receiver: Receiver, targets: &[So
             }
             Ok(taken) => {
                 newest = newest.max(taken.until);
-                let elapsed = shared.started.elapsed().as_nanos();
-                let elapsed = u64::try_from(elapsed).unwrap_or(u64::MAX);
+                let elapsed = nanoseconds(shared.started.elapsed());
                 shared.last.fetch_max(elapsed, Ordering::Relaxed);
                 false
             }
@@ -587,7 +580,7 @@ impl Clock {
 
     /// By how much the clock was set since the start.
     fn set_by(&mut self) -> i64 {
-        let elapsed = i64::try_from(self.started.elapsed().as_nanos()).unwrap_or(i64::MAX);
+        let elapsed = i64::try_from(nanoseconds(self.started.elapsed())).unwrap_or(i64::MAX);
         let wall = now();
         let drift = (wall - self.wall).saturating_sub(elapsed);
         // Slow corrections are no steps.

@@ -7,16 +7,15 @@ mod linux;
 
 use std::collections::HashMap;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6, UdpSocket};
+use std::net::{IpAddr, SocketAddr, SocketAddrV6, UdpSocket};
 use std::ops::Range;
 use std::str::FromStr;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use socket2::{Domain, Protocol, Socket, Type};
 
 use super::feed::{Chunk, Item};
-use super::udp::{interface_index, resolve};
+use super::udp::{interface_index, new_socket, resolve, share_port, unspecified};
 
 /// How often a datagram is tried again.
 const MOST_ATTEMPTS: usize = 100;
@@ -327,24 +326,14 @@ pub(super) fn connect(
     from: Option<u16>,
     options: &SendOptions,
 ) -> io::Result<UdpSocket> {
-    let socket = Socket::new(
-        Domain::for_address(target),
-        Type::DGRAM,
-        Some(Protocol::UDP),
-    )?;
-    let any: IpAddr = match target {
-        SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
-        SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
-    };
+    let socket = new_socket(target)?;
     let address = match options.interface {
         Some(SendInterface::Address(address)) => address,
-        _ => any,
+        _ => unspecified(target),
     };
     if from.is_some() {
         // Several ways begin at the same port.
-        socket.set_reuse_address(true)?;
-        #[cfg(all(unix, not(target_os = "linux")))]
-        socket.set_reuse_port(true)?;
+        share_port(&socket)?;
     }
     // What a network card of its own has needs its number.
     let scope = match target {

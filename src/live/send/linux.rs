@@ -7,6 +7,7 @@ use std::os::fd::AsRawFd;
 use std::ptr;
 
 use crate::live::feed::{Chunk, Item};
+use crate::live::udp::set_option;
 
 /// Datagrams that one call sends at most.
 const MOST: usize = 64;
@@ -67,21 +68,7 @@ pub(super) fn keep_answers(socket: &UdpSocket) -> io::Result<()> {
         true => (libc::IPPROTO_IP, libc::IP_RECVERR),
         false => (libc::IPPROTO_IPV6, libc::IPV6_RECVERR),
     };
-    let yes: libc::c_int = 1;
-    // SAFETY: the kernel reads one number.
-    let result = unsafe {
-        libc::setsockopt(
-            socket.as_raw_fd(),
-            level,
-            name,
-            ptr::from_ref(&yes).cast(),
-            mem::size_of_val(&yes) as libc::socklen_t,
-        )
-    };
-    match result {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+    set_option(socket, level, name, 1)
 }
 
 /// The next answer of another system, as the error that it stands for.

@@ -12,7 +12,8 @@ use std::slice;
 use libc::{c_int, c_void};
 use socket2::{SockAddr, SockAddrStorage, Socket};
 
-use super::{LONGEST_DATAGRAM, ListenAddress, ON_ITS_WAY, Received, Taken, Wait, canonical, now};
+use super::{LONGEST_DATAGRAM, ListenAddress, ON_ITS_WAY, Received, Taken, Wait, canonical};
+use crate::clock::now;
 
 /// Datagrams that one call takes.
 const BATCH: usize = 64;
@@ -261,7 +262,13 @@ pub(super) fn force_buffer(socket: &Socket, size: usize) -> bool {
         .is_ok_and(|size| set_option(socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, size).is_ok())
 }
 
-fn set_option(socket: &Socket, level: c_int, name: c_int, value: c_int) -> io::Result<()> {
+/// Sets an option that is a number.
+pub(in crate::live) fn set_option(
+    socket: &impl AsRawFd,
+    level: c_int,
+    name: c_int,
+    value: c_int,
+) -> io::Result<()> {
     // SAFETY: the kernel reads one number.
     let result = unsafe {
         libc::setsockopt(

@@ -12,20 +12,20 @@ use std::fmt;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6, ToSocketAddrs, UdpSocket};
 use std::str::FromStr;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use socket2::{Domain, InterfaceIndexOrAddress, Protocol, SockRef, Socket, Type};
 
 #[cfg(target_os = "linux")]
-pub(super) use linux::Receiver;
+pub(super) use linux::{Receiver, set_option};
 #[cfg(not(target_os = "linux"))]
 pub(super) use portable::Receiver;
 
 /// Longer than any datagram, so that none is cut.
 const LONGEST_DATAGRAM: usize = 1 << 16;
 /// The largest buffer that can be asked for; the system doubles it.
-const LARGEST_BUFFER: usize = i32::MAX as usize / 2;
+pub const LARGEST_BUFFER: usize = i32::MAX as usize / 2;
 /// How long a receiver waits for a datagram before it looks up.
 pub(super) const PATIENCE: Duration = Duration::from_millis(100);
 /// How long a datagram, once stamped, takes to its socket at most, in
@@ -322,23 +322,39 @@ fn bind(address: ListenAddress, options: &ListenOptions) -> io::Result<Socket> {
 }
 
 fn bind_to(address: SocketAddr, one_family: bool, options: &ListenOptions) -> io::Result<Socket> {
-    let socket = Socket::new(
-        Domain::for_address(address),
-        Type::DGRAM,
-        Some(Protocol::UDP),
-    )?;
+    let socket = new_socket(address)?;
     if address.is_ipv6() {
         socket.set_only_v6(one_family)?;
     }
     if options.share {
-        socket.set_reuse_address(true)?;
-        // What the others want for the same.
-        #[cfg(all(unix, not(target_os = "linux")))]
-        socket.set_reuse_port(true)?;
+        share_port(&socket)?;
     }
     socket.bind(&address.into())?;
     socket.set_read_timeout(Some(PATIENCE))?;
     Ok(socket)
+}
+
+/// A socket for UDP of the family of an address.
+pub(super) fn new_socket(address: SocketAddr) -> io::Result<Socket> {
+    let family = Domain::for_address(address);
+    Socket::new(family, Type::DGRAM, Some(Protocol::UDP))
+}
+
+/// Lets several sockets have the same port.
+pub(super) fn share_port(socket: &Socket) -> io::Result<()> {
+    socket.set_reuse_address(true)?;
+    // What systems other than Linux want for the same.
+    #[cfg(all(unix, not(target_os = "linux")))]
+    socket.set_reuse_port(true)?;
+    Ok(())
+}
+
+/// No address in particular, of the family of another.
+pub(super) fn unspecified(other: SocketAddr) -> IpAddr {
+    match other {
+        SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    }
 }
 
 /// Asks for a buffer of `wanted` bytes, and returns what was given.
@@ -418,14 +434,6 @@ pub(super) enum Wait {
     /// For a moment.
     Patiently,
     Not,
-}
-
-/// Nanoseconds since 1970 UTC.
-pub(super) fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| {
-        i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
-    })
 }
 
 /// IPv4 addresses as such, not inside those of IPv6.

@@ -9,8 +9,9 @@ use socket2::Socket;
 
 use super::{
     LONGEST_DATAGRAM, ListenAddress, ON_ITS_WAY, Received, Taken, Wait, canonical, local_address,
-    now,
+    unspecified,
 };
+use crate::clock::now;
 
 /// Senders whose way back is remembered.
 const MOST_SENDERS: usize = 1_000;
@@ -82,10 +83,7 @@ impl Receiver {
         }
         let own = self.own_addresses.get(&source.ip()).copied();
         let own = own.unwrap_or_else(|| {
-            let own = way_back(source).unwrap_or(match source {
-                SocketAddr::V4(_) => IpAddr::from([0; 4]),
-                SocketAddr::V6(_) => IpAddr::from([0; 16]),
-            });
+            let own = way_back(source).unwrap_or_else(|_| unspecified(source));
             if self.own_addresses.len() < MOST_SENDERS {
                 self.own_addresses.insert(source.ip(), own);
             }
@@ -101,11 +99,7 @@ impl Receiver {
 }
 
 fn way_back(source: SocketAddr) -> io::Result<IpAddr> {
-    let any: IpAddr = match source {
-        SocketAddr::V4(_) => [0; 4].into(),
-        SocketAddr::V6(_) => [0; 16].into(),
-    };
-    let socket = UdpSocket::bind((any, 0))?;
+    let socket = UdpSocket::bind((unspecified(source), 0))?;
     socket.connect(source)?;
     Ok(socket.local_addr()?.ip())
 }

@@ -35,34 +35,120 @@ complete -c simtel -n "__fish_simtel_needs_command" -f -a "record" -d 'Record wh
 complete -c simtel -n "__fish_simtel_needs_command" -f -a "replay" -d 'Send a capture as the game sent it'
 complete -c simtel -n "__fish_simtel_needs_command" -f -a "convert" -d 'Convert captures to Parquet, CSV, JSON or Arrow tables'
 complete -c simtel -n "__fish_simtel_needs_command" -f -a "schema" -d 'Show the tables of a format, and what their columns mean'
+complete -c simtel -n "__fish_simtel_needs_command" -f -a "iracing" -d 'Tell a running iRacing what to do'
 complete -c simtel -n "__fish_simtel_needs_command" -f -a "completions" -d 'Print the completion script of a shell'
 complete -c simtel -n "__fish_simtel_needs_command" -f -a "man" -d 'Print a manual page, or write all of them to a folder'
-complete -c simtel -n "__fish_simtel_using_subcommand record" -s o -l output -d 'File to write, .pcap or .pcapng; or a folder for a file that is named after the game and the time; or `-` for standard output [default: such a file here]' -r -F
-complete -c simtel -n "__fish_simtel_using_subcommand record" -s f -l format -d 'Format of the file [default: by the ending of PATH, else pcap]' -r -f -a "pcap\t''
-pcapng\t''"
-complete -c simtel -n "__fish_simtel_using_subcommand record" -s l -l listen -d 'Listen here: PORT for every address of this machine, IPv4 and IPv6, or ADDRESS:PORT; may be given several times [default: 20777 for f1, 9999 for forza]' -r
-complete -c simtel -n "__fish_simtel_using_subcommand record" -l multicast -d 'Join a multicast group; GROUP@INTERFACE says on which network card, by its address (IPv4) or number' -r
-complete -c simtel -n "__fish_simtel_using_subcommand record" -l forward -d 'Pass each datagram on to another program, unchanged; may be given several times' -r
-complete -c simtel -n "__fish_simtel_using_subcommand record" -l duration -d 'End after this time' -r
-complete -c simtel -n "__fish_simtel_using_subcommand record" -l idle-stop -d 'End once nothing has arrived for this time, but not before the first datagram' -r
-complete -c simtel -n "__fish_simtel_using_subcommand record" -l max-size -d 'End before more than this has been written, files that --keep has removed included' -r
-complete -c simtel -n "__fish_simtel_using_subcommand record" -l rotate -d 'Begin another file when one has this size, such as 100MB, or this age, such as 10m; may be given for both' -r
-complete -c simtel -n "__fish_simtel_using_subcommand record" -l keep -d 'Keep only so many of these files, the latest' -r
-complete -c simtel -n "__fish_simtel_using_subcommand record" -l flush-interval -d 'How much a failure of the machine may cost at most, from 200ms on' -r
-complete -c simtel -n "__fish_simtel_using_subcommand record" -l buffer -d 'How much the system should hold while simtel is busy' -r
-complete -c simtel -n "__fish_simtel_using_subcommand record" -l layout -d 'A layout file of your own, for a game that simtel does not know; may be given several times' -r -F
-complete -c simtel -n "__fish_simtel_using_subcommand record" -l game -d 'Expect only these games, with * and ?: fm7, fm2023, fh4, fh5, fh6, or a format such as f1_2025' -r
-complete -c simtel -n "__fish_simtel_using_subcommand record" -l color -d 'When to use colours' -r -f -a "auto\t''
+complete -c simtel -n "__fish_simtel_using_subcommand record; and not __fish_seen_subcommand_from f1 forza udp iracing" -l color -d 'When to use colours' -r -f -a "auto\t''
 always\t''
 never\t''"
-complete -c simtel -n "__fish_simtel_using_subcommand record" -l share -d 'Let other programs listen at the same port; works for broadcast and multicast alone, anything else reaches only one of them'
-complete -c simtel -n "__fish_simtel_using_subcommand record" -l force -d 'Replace the file if it exists'
-complete -c simtel -n "__fish_simtel_using_subcommand record" -l json -d 'Print a JSON object a second on standard error, and a report as JSON on standard output'
-complete -c simtel -n "__fish_simtel_using_subcommand record" -s q -l quiet -d 'Print errors only'
-complete -c simtel -n "__fish_simtel_using_subcommand record" -s v -l verbose -d 'Print more about what is read'
-complete -c simtel -n "__fish_simtel_using_subcommand record" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c simtel -n "__fish_simtel_using_subcommand record" -s V -l version -d 'Print version'
+complete -c simtel -n "__fish_simtel_using_subcommand record; and not __fish_seen_subcommand_from f1 forza udp iracing" -s q -l quiet -d 'Print errors only'
+complete -c simtel -n "__fish_simtel_using_subcommand record; and not __fish_seen_subcommand_from f1 forza udp iracing" -s v -l verbose -d 'Print more about what is read'
+complete -c simtel -n "__fish_simtel_using_subcommand record; and not __fish_seen_subcommand_from f1 forza udp iracing" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c simtel -n "__fish_simtel_using_subcommand record; and not __fish_seen_subcommand_from f1 forza udp iracing" -s V -l version -d 'Print version'
+complete -c simtel -n "__fish_simtel_using_subcommand record; and not __fish_seen_subcommand_from f1 forza udp iracing" -f -a "f1" -d 'Record F1 games, which send to port 20777'
+complete -c simtel -n "__fish_simtel_using_subcommand record; and not __fish_seen_subcommand_from f1 forza udp iracing" -f -a "forza" -d 'Record Forza games; port 9999, set under Data Out'
+complete -c simtel -n "__fish_simtel_using_subcommand record; and not __fish_seen_subcommand_from f1 forza udp iracing" -f -a "udp" -d 'Record any UDP datagrams; needs --listen'
+complete -c simtel -n "__fish_simtel_using_subcommand record; and not __fish_seen_subcommand_from f1 forza udp iracing" -f -a "iracing" -d 'Record every tick of iRacing to an .ibt'
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from f1" -s f -l format -d 'Format of the file [default: by the ending of PATH, else pcap]' -r -f -a "pcap\t''
+pcapng\t''"
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from f1" -s l -l listen -d 'Listen here: PORT for every address of this machine, IPv4 and IPv6, or ADDRESS:PORT; may be given several times [default: the game\'s port]' -r
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from f1" -l multicast -d 'Join a multicast group; GROUP@INTERFACE says on which network card, by its address (IPv4) or number' -r
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from f1" -l forward -d 'Pass each datagram on to another program, unchanged; may be given several times' -r
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from f1" -l buffer -d 'How much the system should hold while simtel is busy' -r
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from f1" -s o -l output -d 'File to write; or a folder for a file that is named after the game and the time; or `-` for standard output, not for ticks [default: such a file here]' -r -F
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from f1" -l duration -d 'End after this time' -r
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from f1" -l idle-stop -d 'End once nothing has arrived for this time, but not before the first arrival' -r
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from f1" -l max-size -d 'End before more than this has been written, files that --keep has removed included' -r
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from f1" -l rotate -d 'Begin another file when one has this size, such as 100MB, or this age, such as 10m; may be given for both' -r
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from f1" -l keep -d 'Keep only so many of these files, the latest' -r
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from f1" -l flush-interval -d 'How much a failure of the machine may cost at most, from 200ms on' -r
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from f1" -l layout -d 'A layout file of your own, for a game that simtel does not know; may be given several times' -r -F
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from f1" -l game -d 'Expect only these games, with * and ?: fm7, fm2023, fh4, fh5, fh6, or a format such as f1_2025' -r
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from f1" -l color -d 'When to use colours' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from f1" -l share -d 'Let other programs listen at the same port; works for broadcast and multicast alone, anything else reaches only one of them'
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from f1" -l force -d 'Replace the file if it exists'
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from f1" -l json -d 'Print a JSON object a second on standard error, and a report as JSON on standard output'
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from f1" -s q -l quiet -d 'Print errors only'
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from f1" -s v -l verbose -d 'Print more about what is read'
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from f1" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from f1" -s V -l version -d 'Print version'
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from forza" -s f -l format -d 'Format of the file [default: by the ending of PATH, else pcap]' -r -f -a "pcap\t''
+pcapng\t''"
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from forza" -s l -l listen -d 'Listen here: PORT for every address of this machine, IPv4 and IPv6, or ADDRESS:PORT; may be given several times [default: the game\'s port]' -r
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from forza" -l multicast -d 'Join a multicast group; GROUP@INTERFACE says on which network card, by its address (IPv4) or number' -r
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from forza" -l forward -d 'Pass each datagram on to another program, unchanged; may be given several times' -r
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from forza" -l buffer -d 'How much the system should hold while simtel is busy' -r
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from forza" -s o -l output -d 'File to write; or a folder for a file that is named after the game and the time; or `-` for standard output, not for ticks [default: such a file here]' -r -F
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from forza" -l duration -d 'End after this time' -r
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from forza" -l idle-stop -d 'End once nothing has arrived for this time, but not before the first arrival' -r
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from forza" -l max-size -d 'End before more than this has been written, files that --keep has removed included' -r
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from forza" -l rotate -d 'Begin another file when one has this size, such as 100MB, or this age, such as 10m; may be given for both' -r
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from forza" -l keep -d 'Keep only so many of these files, the latest' -r
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from forza" -l flush-interval -d 'How much a failure of the machine may cost at most, from 200ms on' -r
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from forza" -l layout -d 'A layout file of your own, for a game that simtel does not know; may be given several times' -r -F
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from forza" -l game -d 'Expect only these games, with * and ?: fm7, fm2023, fh4, fh5, fh6, or a format such as f1_2025' -r
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from forza" -l color -d 'When to use colours' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from forza" -l share -d 'Let other programs listen at the same port; works for broadcast and multicast alone, anything else reaches only one of them'
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from forza" -l force -d 'Replace the file if it exists'
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from forza" -l json -d 'Print a JSON object a second on standard error, and a report as JSON on standard output'
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from forza" -s q -l quiet -d 'Print errors only'
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from forza" -s v -l verbose -d 'Print more about what is read'
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from forza" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from forza" -s V -l version -d 'Print version'
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from udp" -s f -l format -d 'Format of the file [default: by the ending of PATH, else pcap]' -r -f -a "pcap\t''
+pcapng\t''"
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from udp" -s l -l listen -d 'Listen here: PORT for every address of this machine, IPv4 and IPv6, or ADDRESS:PORT; may be given several times [default: the game\'s port]' -r
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from udp" -l multicast -d 'Join a multicast group; GROUP@INTERFACE says on which network card, by its address (IPv4) or number' -r
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from udp" -l forward -d 'Pass each datagram on to another program, unchanged; may be given several times' -r
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from udp" -l buffer -d 'How much the system should hold while simtel is busy' -r
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from udp" -s o -l output -d 'File to write; or a folder for a file that is named after the game and the time; or `-` for standard output, not for ticks [default: such a file here]' -r -F
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from udp" -l duration -d 'End after this time' -r
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from udp" -l idle-stop -d 'End once nothing has arrived for this time, but not before the first arrival' -r
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from udp" -l max-size -d 'End before more than this has been written, files that --keep has removed included' -r
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from udp" -l rotate -d 'Begin another file when one has this size, such as 100MB, or this age, such as 10m; may be given for both' -r
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from udp" -l keep -d 'Keep only so many of these files, the latest' -r
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from udp" -l flush-interval -d 'How much a failure of the machine may cost at most, from 200ms on' -r
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from udp" -l layout -d 'A layout file of your own, for a game that simtel does not know; may be given several times' -r -F
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from udp" -l game -d 'Expect only these games, with * and ?: fm7, fm2023, fh4, fh5, fh6, or a format such as f1_2025' -r
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from udp" -l color -d 'When to use colours' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from udp" -l share -d 'Let other programs listen at the same port; works for broadcast and multicast alone, anything else reaches only one of them'
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from udp" -l force -d 'Replace the file if it exists'
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from udp" -l json -d 'Print a JSON object a second on standard error, and a report as JSON on standard output'
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from udp" -s q -l quiet -d 'Print errors only'
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from udp" -s v -l verbose -d 'Print more about what is read'
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from udp" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from udp" -s V -l version -d 'Print version'
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from iracing" -l map -d 'Read the simulator\'s memory from this file; without a file, on Windows, from what `simtel replay --map` publishes there [default: the simulator\'s own memory, on Windows]' -r -F
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from iracing" -l wait -d 'Give up when no simulator has come for this time [default: wait for ever]' -r
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from iracing" -l forward -d 'Pass each tick on to another program as a datagram; may be given several times' -r
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from iracing" -l encode -d 'What to pass on of a tick: its bytes, or a JSON object' -r -f -a "raw\t''
+json\t''"
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from iracing" -s c -l columns -d 'Variables of the objects of --encode json, with * and ? [default: all]' -r
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from iracing" -s o -l output -d 'File to write; or a folder for a file that is named after the game and the time; or `-` for standard output, not for ticks [default: such a file here]' -r -F
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from iracing" -l duration -d 'End after this time' -r
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from iracing" -l idle-stop -d 'End once nothing has arrived for this time, but not before the first arrival' -r
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from iracing" -l max-size -d 'End before more than this has been written, files that --keep has removed included' -r
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from iracing" -l rotate -d 'Begin another file when one has this size, such as 100MB, or this age, such as 10m; may be given for both' -r
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from iracing" -l keep -d 'Keep only so many of these files, the latest' -r
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from iracing" -l flush-interval -d 'How much a failure of the machine may cost at most, from 200ms on' -r
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from iracing" -l color -d 'When to use colours' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from iracing" -l follow -d 'Wait for the next simulator when one has gone; each gets a file of its own'
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from iracing" -l force -d 'Replace the file if it exists'
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from iracing" -l json -d 'Print a JSON object a second on standard error, and a report as JSON on standard output'
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from iracing" -s q -l quiet -d 'Print errors only'
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from iracing" -s v -l verbose -d 'Print more about what is read'
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from iracing" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from iracing" -s V -l version -d 'Print version'
 complete -c simtel -n "__fish_simtel_using_subcommand replay" -l to -d 'Send to this address; without a port to the one that each datagram was sent to; may be given several times' -r
+complete -c simtel -n "__fish_simtel_using_subcommand replay" -l map -d 'Publish the ticks of an .ibt in this file as a running iRacing publishes them in its memory; without a file, on Windows, in memory that `simtel record iracing --map` reads' -r -F
 complete -c simtel -n "__fish_simtel_using_subcommand replay" -l speed -d 'How fast, such as 2 or 0.5; or max, without any wait' -r
 complete -c simtel -n "__fish_simtel_using_subcommand replay" -l loop -d 'Repeat so many times in all, or forever' -r
 complete -c simtel -n "__fish_simtel_using_subcommand replay" -l loop-gap -d 'Wait so long before each repetition' -r
@@ -90,6 +176,7 @@ complete -c simtel -n "__fish_simtel_using_subcommand replay" -l max-late -d 'En
 complete -c simtel -n "__fish_simtel_using_subcommand replay" -l color -d 'When to use colours' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c simtel -n "__fish_simtel_using_subcommand replay" -l as-simulator -d 'Publish them as iRacing itself, so that every program of this machine takes it for running; on Windows'
 complete -c simtel -n "__fish_simtel_using_subcommand replay" -l preserve-ports -d 'Send from the port that each datagram came from'
 complete -c simtel -n "__fish_simtel_using_subcommand replay" -l require-listener -d 'Fail if nobody listens at a target, as far as its system says so'
 complete -c simtel -n "__fish_simtel_using_subcommand replay" -l json -d 'Print a JSON object a second on standard error, and a report as JSON on standard output'
@@ -144,6 +231,34 @@ complete -c simtel -n "__fish_simtel_using_subcommand schema" -s q -l quiet -d '
 complete -c simtel -n "__fish_simtel_using_subcommand schema" -s v -l verbose -d 'Print more about what is read'
 complete -c simtel -n "__fish_simtel_using_subcommand schema" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c simtel -n "__fish_simtel_using_subcommand schema" -s V -l version -d 'Print version'
+complete -c simtel -n "__fish_simtel_using_subcommand iracing; and not __fish_seen_subcommand_from send" -l color -d 'When to use colours' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c simtel -n "__fish_simtel_using_subcommand iracing; and not __fish_seen_subcommand_from send" -s q -l quiet -d 'Print errors only'
+complete -c simtel -n "__fish_simtel_using_subcommand iracing; and not __fish_seen_subcommand_from send" -s v -l verbose -d 'Print more about what is read'
+complete -c simtel -n "__fish_simtel_using_subcommand iracing; and not __fish_seen_subcommand_from send" -s h -l help -d 'Print help'
+complete -c simtel -n "__fish_simtel_using_subcommand iracing; and not __fish_seen_subcommand_from send" -s V -l version -d 'Print version'
+complete -c simtel -n "__fish_simtel_using_subcommand iracing; and not __fish_seen_subcommand_from send" -f -a "send" -d 'Send a message to the simulator; on Windows, beside it'
+complete -c simtel -n "__fish_simtel_using_subcommand iracing; and __fish_seen_subcommand_from send" -l color -d 'When to use colours' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c simtel -n "__fish_simtel_using_subcommand iracing; and __fish_seen_subcommand_from send" -s q -l quiet -d 'Print errors only'
+complete -c simtel -n "__fish_simtel_using_subcommand iracing; and __fish_seen_subcommand_from send" -s v -l verbose -d 'Print more about what is read'
+complete -c simtel -n "__fish_simtel_using_subcommand iracing; and __fish_seen_subcommand_from send" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c simtel -n "__fish_simtel_using_subcommand iracing; and __fish_seen_subcommand_from send" -s V -l version -d 'Print version'
+complete -c simtel -n "__fish_simtel_using_subcommand iracing; and __fish_seen_subcommand_from send" -f -a "camera" -d 'Turn the camera to a car'
+complete -c simtel -n "__fish_simtel_using_subcommand iracing; and __fish_seen_subcommand_from send" -f -a "camera-state" -d 'Say what of the camera tool is on; nothing without any'
+complete -c simtel -n "__fish_simtel_using_subcommand iracing; and __fish_seen_subcommand_from send" -f -a "replay-speed" -d 'Play a replay; 0 pauses, negative is backwards'
+complete -c simtel -n "__fish_simtel_using_subcommand iracing; and __fish_seen_subcommand_from send" -f -a "replay-position" -d 'Go to a frame of a replay'
+complete -c simtel -n "__fish_simtel_using_subcommand iracing; and __fish_seen_subcommand_from send" -f -a "replay-search" -d 'Look for something in a replay'
+complete -c simtel -n "__fish_simtel_using_subcommand iracing; and __fish_seen_subcommand_from send" -f -a "replay-time" -d 'Go to a moment of a session in a replay'
+complete -c simtel -n "__fish_simtel_using_subcommand iracing; and __fish_seen_subcommand_from send" -f -a "replay-erase" -d 'Erase the replay'
+complete -c simtel -n "__fish_simtel_using_subcommand iracing; and __fish_seen_subcommand_from send" -f -a "reload-textures" -d 'Load the textures of all cars anew'
+complete -c simtel -n "__fish_simtel_using_subcommand iracing; and __fish_seen_subcommand_from send" -f -a "chat" -d 'Use the chat window'
+complete -c simtel -n "__fish_simtel_using_subcommand iracing; and __fish_seen_subcommand_from send" -f -a "pit" -d 'Say what to do at the next pit stop; obeyed in the car only'
+complete -c simtel -n "__fish_simtel_using_subcommand iracing; and __fish_seen_subcommand_from send" -f -a "telemetry" -d 'Let the simulator record an .ibt of its own; obeyed in the car only'
+complete -c simtel -n "__fish_simtel_using_subcommand iracing; and __fish_seen_subcommand_from send" -f -a "max-force" -d 'Set the largest force of the wheel'
+complete -c simtel -n "__fish_simtel_using_subcommand iracing; and __fish_seen_subcommand_from send" -f -a "video" -d 'Take pictures and videos'
 complete -c simtel -n "__fish_simtel_using_subcommand completions" -l color -d 'When to use colours' -r -f -a "auto\t''
 always\t''
 never\t''"

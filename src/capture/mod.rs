@@ -4,7 +4,7 @@
 //! become the bytes of a capture here, too. No game is known here.
 
 mod frame;
-mod ibt;
+pub mod ibt;
 mod pcap;
 mod sniff;
 mod source;
@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use memmap2::Mmap;
 
-pub use ibt::{TickFile, Variable, VariableType};
+pub use ibt::{Patch, TickEncoder, TickFile, TickSchema, Variable, VariableType};
 pub use write::{Arrival, CaptureFormat, Encoder, InterfaceStatistics};
 
 use frame::{Frame, Framer};

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use memmap2::Mmap;
 
@@ -173,7 +173,7 @@ pub(super) fn is_regular(path: &Path) -> io::Result<bool> {
 fn report_shrunken_maps() {
     extern "C" fn on_bus_error(_: libc::c_int) {
         const MESSAGE: &[u8] = b"error: an input file became shorter while it was being read\n";
-        static SAID: AtomicBool = AtomicBool::new(false);
+        static SAID: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
         // Several threads may read the file at the same time: the first one
         // speaks and ends the program, the others must not be faster.
         while SAID.swap(true, Ordering::Relaxed) {

@@ -47,18 +47,24 @@ impl Man {
 
 /// Name and text of every page.
 fn pages() -> anyhow::Result<Vec<(String, Vec<u8>)>> {
-    let program = command();
     let mut pages = Vec::new();
-    for page in std::iter::once(&program).chain(program.get_subcommands()) {
-        let name = match page.get_name() {
-            "simtel" => "simtel".to_string(),
-            name => format!("simtel-{name}"),
-        };
-        let mut text = Vec::new();
-        Page::new(page.clone().name(name.clone())).render(&mut text)?;
-        pages.push((name, with_examples(&text).into_bytes()));
-    }
+    add_pages(&command(), "simtel".into(), &mut pages)?;
     Ok(pages)
+}
+
+/// Adds the page of a command, and those of its own commands.
+fn add_pages(
+    command: &clap::Command,
+    name: String,
+    pages: &mut Vec<(String, Vec<u8>)>,
+) -> anyhow::Result<()> {
+    let mut text = Vec::new();
+    Page::new(command.clone().name(name.clone())).render(&mut text)?;
+    pages.push((name.clone(), with_examples(&text).into_bytes()));
+    for inner in command.get_subcommands() {
+        add_pages(inner, format!("{name}-{}", inner.get_name()), pages)?;
+    }
+    Ok(())
 }
 
 /// Gives the section of examples its name, and keeps their lines as they are.

@@ -93,6 +93,17 @@ fn say(message: impl Display) {
     let _ = writeln!(anstream::stderr(), "{message}");
 }
 
+/// What a command came to, for programs: `counts` and what all of them say.
+pub(super) fn end(command: &str, counts: Value, error: Option<&anyhow::Error>) -> Value {
+    let mut value = counts;
+    value["event"] = "end".into();
+    value["schema_version"] = 1.into();
+    value["simtel"] = env!("CARGO_PKG_VERSION").into();
+    value["command"] = command.into();
+    value["error"] = error.map(|error| format!("{error:#}")).into();
+    value
+}
+
 /// A report for programs, on standard output.
 pub(super) fn print_report(report: &Value) -> anyhow::Result<()> {
     let mut stdout = std::io::stdout();

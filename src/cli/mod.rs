@@ -7,11 +7,11 @@ mod convert;
 mod formats;
 mod inputs;
 mod interrupt;
+mod iracing;
 mod keyboard;
 mod man;
 mod messages;
 mod record;
-mod recording;
 mod replay;
 mod replaying;
 mod schema;
@@ -45,10 +45,11 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Record(record::Record),
+    Record(Box<record::Record>),
     Replay(Box<replay::Replay>),
     Convert(convert::Convert),
     Schema(schema::Schema),
+    Iracing(iracing::Iracing),
     Completions(completions::Completions),
     Man(man::Man),
 }
@@ -105,7 +106,7 @@ pub fn main() -> ExitCode {
     };
     // Whoever reads objects cannot read sentences between them.
     let speaks_json = match &cli.command {
-        Command::Record(record) => record.json,
+        Command::Record(record) => record.speaks_json(),
         Command::Replay(replay) => replay.json,
         _ => false,
     };
@@ -115,6 +116,7 @@ pub fn main() -> ExitCode {
         Command::Replay(command) => command.run(&messages),
         Command::Convert(command) => command.run(&messages),
         Command::Schema(command) => command.run(),
+        Command::Iracing(command) => command.run(),
         Command::Completions(command) => command.run(),
         Command::Man(command) => command.run(),
     };

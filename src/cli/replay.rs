@@ -6,20 +6,21 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use glob::Pattern;
 
 use super::formats::FormatOptions;
 use super::keyboard::Keyboard;
 use super::messages::{Messages, print_report};
 use super::replaying::{Status, is_flawed, report, summarise};
+use super::values::EncodingName;
 use super::{Outcome, UsageError, interrupt, values};
 use crate::clock::{nanoseconds, now};
 use crate::decode::{self, TimeBound, TimeRange};
 use crate::formats::Formats;
 use crate::live::{
-    Condition, Control, FaultOptions, FeedOptions, Filter, FilterBy, LONGEST_SPIN, PlayOptions,
-    Player, SendInterface, SendOptions, Speed, Spin, Target, TickEncoding,
+    Condition, Control, FaultOptions, FeedOptions, Filter, FilterBy, LONGEST_SPIN, MapPlace,
+    PlayOptions, Player, SendInterface, SendOptions, Speed, Spin, Target, TickEncoding,
 };
 
 /// Send a capture as the game sent it
@@ -27,7 +28,8 @@ use crate::live::{
 /// Sends the payload of every datagram of a capture, unchanged and in order, at
 /// its original moment; or faster, slower, or as fast as the machine can. On a
 /// terminal the space bar pauses, s sends a single datagram, q ends. Recordings
-/// of iRacing are sent a datagram a tick with --encode.
+/// of iRacing become a running simulator with --map, or are sent a datagram a
+/// tick with --encode.
 #[derive(Debug, Args)]
 #[command(after_long_help = format!("{EXAMPLES}\n\n{EXIT_STATUS}"))]
 pub(super) struct Replay {
@@ -37,8 +39,17 @@ pub(super) struct Replay {
     file: PathBuf,
     /// Send to this address; without a port to the one that each datagram was
     /// sent to; may be given several times
-    #[arg(long, required = true, value_name = "ADDRESS[:PORT]")]
+    #[arg(long, required_unless_present_any = ["map", "as_simulator"], value_name = "ADDRESS[:PORT]")]
     to: Vec<Target>,
+    /// Publish the ticks of an .ibt in this file as a running iRacing publishes
+    /// them in its memory; without a file, on Windows, in memory that `simtel
+    /// record iracing --map` reads
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
+    map: Option<PathBuf>,
+    /// Publish them as iRacing itself, so that every program of this machine
+    /// takes it for running; on Windows
+    #[arg(long, conflicts_with = "map")]
+    as_simulator: bool,
     /// How fast, such as 2 or 0.5; or max, without any wait
     #[arg(long, value_name = "FACTOR", default_value = "1", value_parser = speed)]
     speed: Speed,
@@ -130,6 +141,7 @@ const EXAMPLES: &str = "Examples:
   simtel replay race.pcap --to 239.1.2.3:20777 --ttl 4 --interface 192.168.1.5
   simtel replay race.pcap --to 127.0.0.1:20777 --filter packet=Motion,LapData
   simtel replay race.pcap --to 127.0.0.1:20777 --loss 1% --delay 5ms..20ms --seed 7
+  simtel replay stint.ibt --map /dev/shm/iracing --loop forever
   simtel replay stint.ibt --to 127.0.0.1:9000 --encode json --columns 'Speed,Gear,Lap*'";
 
 const EXIT_STATUS: &str = "Exit status:
@@ -139,12 +151,6 @@ const EXIT_STATUS: &str = "Exit status:
   3  all was sent, but some of it too late (--max-late), some could not be sent,
      the capture is damaged, or nothing in it is wanted";
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum EncodingName {
-    Raw,
-    Json,
-}
-
 /// How often to send it all; for ever if `None`.
 #[derive(Debug, Clone, Copy)]
 struct Passes(Option<u64>);
@@ -152,6 +158,7 @@ struct Passes(Option<u64>);
 impl Replay {
     pub(super) fn run(self, messages: &Messages) -> anyhow::Result<Outcome> {
         let options = self.options()?;
+        let map = options.map.clone();
         let interrupted = interrupt::watch();
         let player = Player::open(options)?;
         let control = Control::default();
@@ -159,7 +166,7 @@ impl Replay {
             true => None,
             false => Keyboard::open(),
         };
-        self.announce(messages, keyboard.is_some());
+        self.announce(messages, map.as_ref(), keyboard.is_some());
         let mut status = Status::new(messages, self.json, player.size());
         let (done, result) = player.run(&control, |report| {
             if interrupted.load(Ordering::Relaxed) {
@@ -212,8 +219,21 @@ impl Replay {
             let message = "--max-late needs moments, which --speed max does not keep to";
             return Err(UsageError(message.into()).into());
         }
+        let map = match (self.as_simulator, &self.map) {
+            (true, _) => Some(values::map_place(None, MapPlace::Simulator)?),
+            (false, None) => None,
+            (false, Some(path)) => Some(values::map_place(Some(path), MapPlace::Isolated)?),
+        };
+        if self.to.is_empty() && self.encode.is_some() {
+            let message = "--encode says what to send, but there is no --to";
+            return Err(UsageError(message.into()).into());
+        }
+        if map.is_some() && !self.to.is_empty() && self.encode.is_none() {
+            let message = "--to beside --map needs --encode, which says what to send of a tick";
+            return Err(UsageError(message.into()).into());
+        }
         let formats = self.formats.formats()?;
-        if self.encode.is_some() && !self.filter.is_empty() {
+        if (self.encode.is_some() || map.is_some()) && !self.filter.is_empty() {
             let message = "--filter chooses datagrams of a capture; ticks are chosen by --from and \
                            --until";
             return Err(UsageError(message.into()).into());
@@ -250,6 +270,7 @@ impl Replay {
                 passes: self.passes.0,
                 gap_between_passes: self.loop_gap,
                 faults: has_faults.then_some(faults),
+                is_published: map.is_some(),
                 encoding: self.encode.map(|encoding| match encoding {
                     EncodingName::Raw => TickEncoding::Raw,
                     EncodingName::Json => TickEncoding::Json {
@@ -266,6 +287,7 @@ impl Replay {
             },
             speed: self.speed,
             spin: self.spin.map_or(Spin::AtMost(LONGEST_SPIN), Spin::Always),
+            map,
             start_at: self.start_at.map(moment),
             require_listener: self.require_listener,
         })
@@ -298,8 +320,9 @@ impl Replay {
         Ok(())
     }
 
-    fn announce(&self, messages: &Messages, has_keys: bool) {
-        let targets: Vec<String> = self.to.iter().map(ToString::to_string).collect();
+    fn announce(&self, messages: &Messages, map: Option<&MapPlace>, has_keys: bool) {
+        let mut targets: Vec<String> = self.to.iter().map(ToString::to_string).collect();
+        targets.extend(map.map(ToString::to_string));
         messages.note(format_args!(
             "replaying {} to {}{}",
             self.file.display(),

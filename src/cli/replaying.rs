@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
-use super::messages::Messages;
+use super::messages::{self, Messages};
 use super::values;
 use crate::live::PlayReport;
 
@@ -131,13 +131,8 @@ fn is_empty(report: &PlayReport) -> bool {
 
 /// What a replay came to, for programs.
 pub(super) fn report(report: &PlayReport, error: Option<&anyhow::Error>) -> Value {
-    let mut value = counts(report);
-    value["event"] = "end".into();
-    value["schema_version"] = 1.into();
-    value["simtel"] = env!("CARGO_PKG_VERSION").into();
-    value["command"] = "replay".into();
+    let mut value = messages::end("replay", counts(report), error);
     value["interrupted"] = report.is_interrupted.into();
-    value["error"] = error.map(|error| format!("{error:#}")).into();
     let feed = &report.feed;
     value["left_out"] = feed.counts.left_out.into();
     value["incomplete"] = feed.incomplete.into();
@@ -169,6 +164,11 @@ fn counts(report: &PlayReport) -> Value {
             "max": microseconds(lateness.max),
             "last": microseconds(lateness.last),
         })),
+        "map": report.simulator.as_ref().map(|simulator| json!({
+            "place": simulator.place,
+            "ticks": simulator.ticks,
+            "session_strings": simulator.sessions,
+        })),
         "targets": report.targets.iter().map(|(target, counts)| json!({
             "target": target.to_string(),
             "sent": counts.sent,
@@ -182,10 +182,14 @@ fn counts(report: &PlayReport) -> Value {
 
 /// What a replay came to, for people.
 pub(super) fn summarise(report: &PlayReport, messages: &Messages) {
+    let (what, bytes) = match &report.simulator {
+        Some(simulator) => ("published {} ticks", simulator.bytes),
+        None => ("sent {} datagrams", report.bytes),
+    };
     messages.note(format_args!(
-        "sent {} datagrams ({}) in {:.3} s, {} a second",
-        values::count(report.datagrams),
-        values::bytes(report.bytes),
+        "{} ({}) in {:.3} s, {} a second",
+        what.replace("{}", &values::count(report.datagrams)),
+        values::bytes(bytes),
         report.elapsed.as_secs_f64(),
         values::count((report.datagrams as f64 / report.elapsed.as_secs_f64().max(1e-9)) as u64)
     ));
@@ -259,8 +263,8 @@ pub(super) fn summarise(report: &PlayReport, messages: &Messages) {
     }
     if is_empty(report) {
         messages.warning(match feed.counts.left_out {
-            0 => "nothing was sent: the file has no datagram",
-            _ => "nothing was sent: no datagram of the file is wanted",
+            0 => "nothing was sent: the file is empty",
+            _ => "nothing was sent: nothing in the file is wanted",
         });
     }
 }

@@ -3,13 +3,16 @@
 
 use std::num::NonZeroUsize;
 use std::ops::RangeInclusive;
+use std::path::Path;
 use std::time::Duration;
 
 use bytesize::ByteSize;
 use chrono::DateTime;
 use glob::Pattern;
 
+use super::UsageError;
 use crate::decode::TimeBound;
+use crate::live::MapPlace;
 use crate::sink::Compression;
 
 /// `90s`, `1m30s`, `500ms`, or a moment such as `2026-05-24T12:00:00Z`.
@@ -204,5 +207,29 @@ mod tests {
         assert!(compression("zstd:x").is_err());
         assert!(compression("snappy:1").is_err());
         assert!(compression("brotli").is_err());
+    }
+}
+
+/// What of a tick becomes a datagram.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum EncodingName {
+    Raw,
+    Json,
+}
+
+/// The place that `--map` names: a file, or memory with a name where it names
+/// none.
+pub(super) fn map_place(map: Option<&Path>, unnamed: MapPlace) -> Result<MapPlace, UsageError> {
+    let place = match map {
+        Some(path) if path.as_os_str() != "-" => return Ok(MapPlace::File(path.into())),
+        Some(_) => MapPlace::Isolated,
+        None => unnamed,
+    };
+    match cfg!(windows) {
+        true => Ok(place),
+        false => Err(UsageError(
+            "only Windows has shared memory with names: give --map a file, which holds the same"
+                .into(),
+        )),
     }
 }

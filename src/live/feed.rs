@@ -6,16 +6,15 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::{anyhow, bail};
 use glob::Pattern;
-use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::faults::{FaultCounts, FaultOptions, Faults};
-use crate::capture::{Capture, CaptureError, Input, TickFile, Variable, VariableType};
+use super::tick_object::{self, TickObject};
+use crate::capture::{Capture, CaptureError, Input, TickFile};
 use crate::clock::nanoseconds;
 use crate::decode::{self, TimeRange};
 use crate::formats::{Formats, Recognised};
-use crate::text::{until_nul, utf8_or_latin};
 
 /// A time stamp further back than this is that of a clock that was set; closer
 /// ones are out of order.
@@ -23,7 +22,7 @@ const CLOCK_SET: i64 = 1_000_000_000;
 /// One further ahead, by a day, is that of a clock that was set, or damaged.
 const LONGEST_SILENCE: i64 = 86_400 * CLOCK_SET;
 /// The longest payload of UDP over IPv4.
-const LONGEST_PAYLOAD: usize = 65_507;
+pub(super) const LONGEST_PAYLOAD: usize = 65_507;
 /// What is read ahead at a time.
 const CHUNK_DATAGRAMS: usize = 128;
 const CHUNK_BYTES: usize = 1 << 18;
@@ -44,6 +43,9 @@ pub struct FeedOptions {
     pub faults: Option<FaultOptions>,
     /// How ticks become datagrams.
     pub encoding: Option<TickEncoding>,
+    /// Whether ticks are published, too; without an encoding they are nothing
+    /// else.
+    pub is_published: bool,
 }
 
 /// How a tick becomes a datagram.
@@ -99,6 +101,8 @@ pub(super) struct Item {
     pub position: u64,
     pub source: SocketAddr,
     pub destination: SocketAddr,
+    /// Of a tick, its position in the recording.
+    pub record: usize,
     start: usize,
     length: usize,
 }
@@ -114,6 +118,7 @@ impl Chunk {
             position,
             source: outgoing.source,
             destination: outgoing.destination,
+            record: outgoing.record,
             start: self.payloads.len(),
             length: payload.len(),
         });
@@ -152,6 +157,7 @@ pub struct FeedReport {
 struct Outgoing<P> {
     source: SocketAddr,
     destination: SocketAddr,
+    record: usize,
     payload: P,
 }
 
@@ -192,7 +198,12 @@ impl Feed {
     pub fn open(&self) -> anyhow::Result<Input> {
         let input = Input::open(&self.options.path)?;
         if let Input::Ticks(ticks) = &input {
-            check_ticks(ticks, self.options.encoding.as_ref())?;
+            check_ticks(ticks, &self.options)?;
+        } else if self.options.is_published {
+            bail!(
+                "{}: --map is for .ibt recordings; the datagrams of a capture are sent with --to",
+                self.options.path.display()
+            );
         } else if self.options.encoding.is_some() {
             bail!(
                 "{}: --encode is for .ibt recordings; the datagrams of a capture are sent as they \
@@ -300,6 +311,7 @@ impl Feed {
             let outgoing = Outgoing {
                 source: datagram.source,
                 destination: datagram.destination,
+                record: 0,
                 payload: datagram.payload,
             };
             if !self.take(time, &outgoing, read, take) {
@@ -332,7 +344,16 @@ impl Feed {
             self.report.damage_count = ticks.damage().count;
         }
         let nowhere = SocketAddr::from(([0, 0, 0, 0], 0));
-        let wanted = wanted_variables(ticks, self.options.encoding.as_ref())?;
+        let encoding = self.options.encoding.clone();
+        let wanted = match &encoding {
+            Some(TickEncoding::Json { columns }) => {
+                let chosen = tick_object::choose(ticks.variables(), columns);
+                Some(chosen.map_err(|pattern| {
+                    anyhow!("{}: there is no variable {pattern}", ticks.name())
+                })?)
+            }
+            _ => None,
+        };
         let length = ticks.record_length();
         let start = if ticks.count() > 0 { ticks.time(0) } else { 0 };
         let mut text = Vec::new();
@@ -347,6 +368,7 @@ impl Feed {
             }
             let record = &ticks.mapping()[offset..offset + length];
             let payload = match &wanted {
+                None if encoding.is_none() => &[],
                 None => record,
                 Some(variables) => {
                     text.clear();
@@ -365,6 +387,7 @@ impl Feed {
             let outgoing = Outgoing {
                 source: nowhere,
                 destination: nowhere,
+                record: tick,
                 payload,
             };
             if !self.take(time, &outgoing, offset as u64, take) {
@@ -391,6 +414,7 @@ impl Feed {
                 let outgoing = Outgoing {
                     source: outgoing.source,
                     destination: outgoing.destination,
+                    record: outgoing.record,
                     payload: outgoing.payload.to_vec(),
                 };
                 faults.push(position, outgoing, &mut |position, outgoing| {
@@ -483,12 +507,13 @@ impl Filter {
     }
 }
 
-fn check_ticks(ticks: &TickFile, encoding: Option<&TickEncoding>) -> anyhow::Result<()> {
+fn check_ticks(ticks: &TickFile, options: &FeedOptions) -> anyhow::Result<()> {
     let name = ticks.name();
-    match encoding {
+    match &options.encoding {
+        None if options.is_published => Ok(()),
         None => bail!(
             "{name} is a recording of ticks, not of datagrams: --encode raw sends each tick as its \
-             bytes, --encode json as an object"
+             bytes, --encode json as an object; --map publishes them as a simulator does"
         ),
         Some(TickEncoding::Raw) if ticks.record_length() > LONGEST_PAYLOAD => bail!(
             "{name}: a tick has {} bytes, and a datagram holds {LONGEST_PAYLOAD}: send chosen \
@@ -496,90 +521,6 @@ fn check_ticks(ticks: &TickFile, encoding: Option<&TickEncoding>) -> anyhow::Res
             ticks.record_length()
         ),
         Some(_) => Ok(()),
-    }
-}
-
-/// The variables that objects have; `None` for raw bytes.
-fn wanted_variables<'a>(
-    ticks: &'a TickFile,
-    encoding: Option<&TickEncoding>,
-) -> anyhow::Result<Option<Vec<&'a Variable>>> {
-    let Some(TickEncoding::Json { columns }) = encoding else {
-        return Ok(None);
-    };
-    let variables = ticks.variables();
-    for pattern in columns {
-        let known = variables
-            .iter()
-            .any(|variable| pattern.matches(&variable.name));
-        let message = || format!("{}: there is no variable {pattern}", ticks.name());
-        known.then_some(()).with_context(message)?;
-    }
-    let wanted = |variable: &&Variable| {
-        columns.is_empty()
-            || columns
-                .iter()
-                .any(|pattern| pattern.matches(&variable.name))
-    };
-    Ok(Some(variables.iter().filter(wanted).collect()))
-}
-
-/// A tick as a JSON object: arrays as arrays, texts as texts, NaN as null.
-struct TickObject<'a> {
-    variables: &'a [&'a Variable],
-    record: &'a [u8],
-}
-
-struct VariableValues<'a> {
-    variable: &'a Variable,
-    bytes: &'a [u8],
-}
-
-impl Serialize for TickObject<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.variables.len()))?;
-        for variable in self.variables {
-            let length = variable.count * variable.kind.size();
-            let bytes = self.record.get(variable.offset..variable.offset + length);
-            let bytes = bytes.unwrap_or_default();
-            map.serialize_entry(&variable.name, &VariableValues { variable, bytes })?;
-        }
-        map.end()
-    }
-}
-
-impl Serialize for VariableValues<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let VariableValues { variable, bytes } = self;
-        if variable.kind == VariableType::Char {
-            return serializer.serialize_str(&utf8_or_latin(until_nul(bytes)));
-        }
-        let values = bytes.chunks_exact(variable.kind.size());
-        let mut values = values.map(|bytes| OneValue(variable.kind, bytes));
-        match (variable.count, values.next()) {
-            (1, Some(value)) => value.serialize(serializer),
-            (_, first) => serializer.collect_seq(first.into_iter().chain(values)),
-        }
-    }
-}
-
-struct OneValue<'a>(VariableType, &'a [u8]);
-
-impl Serialize for OneValue<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let four = || self.1.first_chunk().copied().unwrap_or_default();
-        match self.0 {
-            VariableType::Char | VariableType::Bool => {
-                serializer.serialize_bool(self.1.first().is_some_and(|byte| *byte != 0))
-            }
-            VariableType::Int => serializer.serialize_i32(i32::from_le_bytes(four())),
-            VariableType::BitField => serializer.serialize_u32(u32::from_le_bytes(four())),
-            VariableType::Float => serializer.serialize_f32(f32::from_le_bytes(four())),
-            VariableType::Double => {
-                let eight = self.1.first_chunk().copied().unwrap_or_default();
-                serializer.serialize_f64(f64::from_le_bytes(eight))
-            }
-        }
     }
 }
 

@@ -22,6 +22,28 @@ pub(super) struct ForwardCounts {
     pub failed: AtomicU64,
 }
 
+impl ForwardCounts {
+    pub fn report(&self, target: SocketAddr) -> ForwardReport {
+        let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        ForwardReport {
+            target,
+            sent: load(&self.sent),
+            refused: load(&self.refused),
+            failed: load(&self.failed),
+        }
+    }
+}
+
+/// What became of the datagrams for one target.
+#[derive(Debug, Clone, Copy)]
+pub struct ForwardReport {
+    pub target: SocketAddr,
+    pub sent: u64,
+    /// Answers that nobody listens there.
+    pub refused: u64,
+    pub failed: u64,
+}
+
 /// The way from one receiver to one target.
 pub(super) struct Forwarder<'a> {
     target: SocketAddr,

@@ -123,6 +123,13 @@ impl<C: Clock> Pacer<C> {
         }
     }
 
+    /// Waits until a moment of its clock, in one piece.
+    pub fn hold_until(&self, time: u64) {
+        if self.clock.now() < time {
+            self.clock.sleep_until(time);
+        }
+    }
+
     /// How much before a deadline to wake.
     fn margin(&self) -> u64 {
         match self.spin {

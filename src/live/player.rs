@@ -12,10 +12,12 @@ use hdrhistogram::Histogram;
 
 use super::control::{Control, Wish};
 use super::feed::{Chunk, Feed, FeedCounts, FeedOptions, FeedReport};
+use super::irsdk::MapPlace;
 use super::pace::{Clock, Pacer, Speed, Spin, SystemClock};
 use super::send::{SendOptions, Sender, Target, TargetCounts};
+use super::simulator::{ARRIVAL, Simulator, SimulatorReport};
 use crate::capture::Input;
-use crate::clock::now;
+use crate::clock::{nanoseconds, now};
 use crate::lock::lock;
 
 /// What is read ahead, in chunks.
@@ -36,6 +38,8 @@ const LONGEST_LATENESS: u64 = 3_600_000_000_000;
 pub struct PlayOptions {
     pub feed: FeedOptions,
     pub send: SendOptions,
+    /// Where ticks are published as a simulator's.
+    pub map: Option<MapPlace>,
     pub speed: Speed,
     pub spin: Spin,
     /// When to begin, in nanoseconds since 1970; at once if absent.
@@ -61,6 +65,7 @@ pub struct PlayReport {
     /// How long it is to the next datagram, if that is long.
     pub silence: Option<Duration>,
     pub targets: Vec<(Target, TargetCounts)>,
+    pub simulator: Option<SimulatorReport>,
     pub feed: FeedReport,
     /// Whether it was ended before its time.
     pub is_interrupted: bool,
@@ -82,8 +87,14 @@ pub struct Player {
     options: PlayOptions,
     feed: Feed,
     input: Input,
-    sender: Sender,
+    outlets: Outlets,
     size: Option<u64>,
+}
+
+/// Where everything goes to.
+struct Outlets {
+    sender: Sender,
+    simulator: Option<Simulator>,
 }
 
 struct Stats {
@@ -95,6 +106,7 @@ struct Stats {
     lateness: Option<Histogram<u64>>,
     last: u64,
     targets: Vec<TargetCounts>,
+    simulator: Option<SimulatorReport>,
     started: Option<Instant>,
     /// How long it took, once it is over.
     elapsed: Option<Duration>,
@@ -124,8 +136,17 @@ impl Player {
         {
             bail!("ticks were never sent to a port: --to {target} needs one, as in {target}:20777");
         }
+        let simulator = match (&options.map, &input) {
+            (Some(place), Input::Ticks(ticks)) => {
+                Some(Simulator::open(place, ticks, &options.feed.path)?)
+            }
+            _ => None,
+        };
         Ok(Player {
-            sender: Sender::open(options.send.clone())?,
+            outlets: Outlets {
+                sender: Sender::open(options.send.clone())?,
+                simulator,
+            },
             options,
             feed,
             input,
@@ -153,7 +174,7 @@ impl Player {
             options,
             mut feed,
             input,
-            mut sender,
+            mut outlets,
             ..
         } = self;
         let histogram = match options.speed {
@@ -168,7 +189,8 @@ impl Player {
             read: 0,
             lateness: histogram,
             last: 0,
-            targets: sender.counts.clone(),
+            targets: outlets.sender.counts.clone(),
+            simulator: outlets.simulator.as_ref().map(Simulator::report),
             started: None,
             elapsed: None,
             counts: FeedCounts::default(),
@@ -185,12 +207,12 @@ impl Player {
         });
         let result = thread::scope(|scope| {
             let watcher = thread::current();
-            let (options, sender, stats) = (&options, &mut sender, &stats);
+            let (options, outlets, stats) = (&options, &mut outlets, &stats);
             let is_over = &is_over;
             let player = scope.spawn(move || {
-                let result = play(options, control, waiting, sender, stats);
+                let result = play(options, control, waiting, outlets, stats);
                 let mut stats = lock(stats);
-                stats.targets.clone_from(&sender.counts);
+                stats.targets.clone_from(&outlets.sender.counts);
                 is_over.store(true, Ordering::Release);
                 watcher.unpark();
                 result
@@ -228,13 +250,17 @@ fn play(
     options: &PlayOptions,
     control: &Control,
     chunks: Receiver<Chunk>,
-    sender: &mut Sender,
+    outlets: &mut Outlets,
     stats: &Mutex<Stats>,
 ) -> anyhow::Result<bool> {
+    let Outlets { sender, simulator } = outlets;
     // The clock starts when there is something to send.
     let first = next_chunk(&chunks, control);
     let clock = SystemClock::new();
-    if let Some(start) = options.start_at
+    let arrival = simulator
+        .as_ref()
+        .map(|_| now() + nanoseconds(ARRIVAL) as i64);
+    if let Some(start) = options.start_at.or(arrival)
         && !wait_for(&clock, start, control)
     {
         return Ok(false);
@@ -242,6 +268,14 @@ fn play(
     let started = Instant::now();
     lock(stats).started = Some(started);
     let mut pacer = Pacer::start(clock, options.speed, options.spin);
+    let spacing = simulator
+        .as_ref()
+        .map_or(0, |simulator| simulator.spacing(options.speed));
+    let most = match simulator {
+        Some(_) => 1,
+        None => BURST,
+    };
+    let mut earliest = 0;
     let mut next = first;
     while let Some(chunk) = next {
         let mut at = 0;
@@ -256,8 +290,10 @@ fn play(
             if early > LONG_SILENCE {
                 lock(stats).silent_until = None;
             }
+            pacer.hold_until(earliest);
             let moment = pacer.now();
-            let rest = chunk.items[at..].iter().take(BURST);
+            earliest = moment + spacing;
+            let rest = chunk.items[at..].iter().take(most);
             let due = rest
                 .take_while(|item| pacer.due(item.position) <= moment)
                 .count();
@@ -266,6 +302,10 @@ fn play(
                 true => 1,
                 false => due.max(1),
             };
+            if let Some(simulator) = simulator {
+                let items = &chunk.items[at..at + due];
+                items.iter().for_each(|item| simulator.publish(item.record));
+            }
             sender.send(&chunk, at..at + due)?;
             let each = (pacer.now() - moment) / due as u64;
             let mut stats = lock(stats);
@@ -284,6 +324,7 @@ fn play(
             stats.read = chunk.read;
             stats.counts = chunk.counts;
             stats.targets.clone_from(&sender.counts);
+            stats.simulator = simulator.as_ref().map(Simulator::report);
             drop(stats);
             if options.require_listener {
                 check_listeners(options, sender)?;
@@ -297,6 +338,9 @@ fn play(
         return Ok(false);
     }
     lock(stats).elapsed = Some(started.elapsed());
+    if let Some(simulator) = simulator {
+        simulator.depart();
+    }
     if options.require_listener {
         thread::sleep(LAST_ANSWER);
     }
@@ -374,6 +418,7 @@ impl PlayReport {
                 .silent_until
                 .map(|until| until.duration_since(Instant::now())),
             targets: targets.zip(stats.targets.iter().cloned()).collect(),
+            simulator: stats.simulator.clone(),
             feed: FeedReport {
                 counts: stats.counts,
                 ..FeedReport::default()

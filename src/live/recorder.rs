@@ -11,18 +11,20 @@ use std::time::{Duration, Instant};
 
 use anyhow::bail;
 
-use super::files::{Drops, FileOptions, Files, Output, TICK, Written};
-use super::forward::{ForwardCounts, Forwarder};
+use super::files::{
+    DatagramContent, DatagramContext, DatagramOptions, DatagramRecord, Drops, FileOptions, Files,
+    Output, TICK, Written,
+};
+use super::forward::{ForwardCounts, ForwardReport, Forwarder};
 use super::observe::{Observed, Observer};
 use super::queue::{Batch, Queue};
+use super::stop::{Progress, StopReason, StopRules, TELL};
 use super::udp::{ListenAddress, ListenOptions, Listener, Receiver, Wait};
 use crate::clock::{nanoseconds, now};
 use crate::formats::Formats;
 use crate::lock::lock;
 use crate::pipe;
 
-/// How often those who watch are told.
-const TELL: Duration = Duration::from_millis(250);
 /// What may wait to be written: two minutes of a game's traffic.
 const QUEUE_BYTES: usize = 64 << 20;
 /// After the end, how long whoever reads a stream has for the rest.
@@ -42,29 +44,10 @@ pub struct RecordOptions {
     /// Where each datagram is passed on to.
     pub forwards: Vec<SocketAddr>,
     pub files: FileOptions,
+    pub datagrams: DatagramOptions,
     pub rules: StopRules,
     /// What to recognise.
     pub formats: Formats,
-}
-
-/// When a recording is over by itself.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct StopRules {
-    pub duration: Option<Duration>,
-    /// So long without a datagram, after the first.
-    pub idle: Option<Duration>,
-}
-
-/// Why a recording ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StopReason {
-    Interrupted,
-    Duration,
-    Idle,
-    Size,
-    /// Whoever reads standard output has had enough.
-    Closed,
-    Failed,
 }
 
 /// What a recording has come to, at its end or so far.
@@ -114,16 +97,6 @@ pub struct ListenerReport {
     pub error: Option<String>,
 }
 
-/// What became of the datagrams for one target.
-#[derive(Debug, Clone, Copy)]
-pub struct ForwardReport {
-    pub target: SocketAddr,
-    pub sent: u64,
-    /// Answers that nobody listens there.
-    pub refused: u64,
-    pub failed: u64,
-}
-
 impl Report {
     /// Datagrams that are known to be lost.
     pub fn dropped(&self) -> u64 {
@@ -140,7 +113,8 @@ pub struct Recorder {
     options: RecordOptions,
     listeners: Vec<Listener>,
     receivers: Vec<Receiver>,
-    files: Files,
+    interfaces: Vec<String>,
+    files: Files<DatagramContent>,
 }
 
 /// What one thread that receives says of itself.
@@ -170,11 +144,12 @@ impl Counts {
 
 /// What all threads know of each other.
 struct Shared {
-    started: Instant,
+    progress: Progress,
     /// The moment of the end, or `i64::MAX`.
     end: AtomicI64,
-    /// When a datagram came last, in nanoseconds since the start; 0 for never.
-    last: AtomicU64,
+    datagrams: DatagramOptions,
+    /// Names of the listeners.
+    interfaces: Vec<String>,
     counts: Vec<Counts>,
     forwards: Vec<ForwardCounts>,
     queue: Queue,
@@ -191,6 +166,14 @@ impl Shared {
             later: counts.dropped_in_queue.load(Ordering::Relaxed),
         });
         drops.collect()
+    }
+
+    fn context<'a>(&'a self, drops: &'a [Drops]) -> DatagramContext<'a> {
+        DatagramContext {
+            options: &self.datagrams,
+            interfaces: &self.interfaces,
+            drops,
+        }
     }
 }
 
@@ -220,11 +203,18 @@ impl Recorder {
         let names = listeners
             .iter()
             .map(|listener| listener.address.to_string());
-        let files = Files::create(options.files.clone(), names.collect(), now())?;
+        let interfaces: Vec<String> = names.collect();
+        let context = DatagramContext {
+            options: &options.datagrams,
+            interfaces: &interfaces,
+            drops: &vec![Drops::default(); interfaces.len()],
+        };
+        let files = Files::create(options.files.clone(), context, now())?;
         Ok(Recorder {
             options,
             listeners,
             receivers,
+            interfaces,
             files,
         })
     }
@@ -245,12 +235,14 @@ impl Recorder {
             options,
             listeners,
             receivers,
+            interfaces,
             mut files,
         } = self;
         let shared = Shared {
-            started: Instant::now(),
+            progress: Progress::start(),
             end: AtomicI64::new(i64::MAX),
-            last: AtomicU64::new(0),
+            datagrams: options.datagrams.clone(),
+            interfaces,
             counts: listeners.iter().map(|_| Counts::new()).collect(),
             forwards: options
                 .forwards
@@ -272,9 +264,11 @@ impl Recorder {
                 let (shared, targets) = (&shared, &options.forwards);
                 scope.spawn(move || receive(shared, number, receiver, targets));
             }
-            let reason = wait(&shared, options.rules, interrupted, || {
-                watch(&report(&mut clock))
-            });
+            let is_full = || shared.is_full.load(Ordering::Acquire);
+            let is_over = || is_full().then_some(StopReason::Size);
+            let tell = || watch(&report(&mut clock));
+            let progress = &shared.progress;
+            let reason = progress.wait(options.rules, interrupted, is_over, tell);
             shared.end.store(now(), Ordering::Release);
             // Whoever reads a stream may have stopped without closing it.
             let ended = Instant::now();
@@ -342,47 +336,6 @@ fn check_addresses(options: &RecordOptions) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Waits for the end, and says why it has come.
-fn wait(
-    shared: &Shared,
-    rules: StopRules,
-    interrupted: &AtomicBool,
-    mut tell: impl FnMut(),
-) -> StopReason {
-    let mut told = Instant::now();
-    loop {
-        let elapsed = shared.started.elapsed();
-        if shared.is_full.load(Ordering::Acquire) {
-            return StopReason::Size;
-        }
-        if interrupted.load(Ordering::Relaxed) {
-            return StopReason::Interrupted;
-        }
-        let mut patience = TICK;
-        if let Some(duration) = rules.duration {
-            let Some(left) = duration.checked_sub(elapsed).filter(|left| !left.is_zero()) else {
-                return StopReason::Duration;
-            };
-            patience = patience.min(left);
-        }
-        let last = Duration::from_nanos(shared.last.load(Ordering::Relaxed));
-        if let Some(idle) = rules.idle.filter(|_| !last.is_zero()) {
-            let Some(left) = (last + idle)
-                .checked_sub(elapsed)
-                .filter(|left| !left.is_zero())
-            else {
-                return StopReason::Idle;
-            };
-            patience = patience.min(left);
-        }
-        thread::sleep(patience);
-        if told.elapsed() >= TELL {
-            told = Instant::now();
-            tell();
-        }
-    }
-}
-
 /// Takes what arrives at one socket, passes it on, and queues it.
 fn receive(shared: &Shared, number: usize, mut receiver: Receiver, targets: &[SocketAddr]) {
     let counts = &shared.counts[number];
@@ -436,8 +389,7 @@ fn receive(shared: &Shared, number: usize, mut receiver: Receiver, targets: &[So
             }
             Ok(taken) => {
                 newest = newest.max(taken.until);
-                let elapsed = nanoseconds(shared.started.elapsed());
-                shared.last.fetch_max(elapsed, Ordering::Relaxed);
+                shared.progress.note();
                 false
             }
             Err(error) => {
@@ -470,7 +422,7 @@ fn receive(shared: &Shared, number: usize, mut receiver: Receiver, targets: &[So
 }
 
 /// Writes what is queued until nothing more can come.
-fn write(shared: &Shared, files: &mut Files) -> anyhow::Result<()> {
+fn write(shared: &Shared, files: &mut Files<DatagramContent>) -> anyhow::Result<()> {
     let mut sorter = Sorter::new(shared.counts.len());
     let mut batch = Batch::default();
     let mut result = Ok(());
@@ -502,17 +454,27 @@ fn write(shared: &Shared, files: &mut Files) -> anyhow::Result<()> {
             break;
         }
     }
-    let finished = files.finish(now(), &shared.drops());
+    let drops = shared.drops();
+    let finished = files.finish(shared.context(&drops), now());
     lock(&shared.written).clone_from(&files.written);
     result.and(finished)
 }
 
 /// Writes a batch; `false` if the recording has reached its largest size.
-fn write_batch(shared: &Shared, files: &mut Files, batch: &mut Batch) -> anyhow::Result<bool> {
+fn write_batch(
+    shared: &Shared,
+    files: &mut Files<DatagramContent>,
+    batch: &mut Batch,
+) -> anyhow::Result<bool> {
     let drops = shared.drops();
+    let context = shared.context(&drops);
     let mut written = 0;
     for head in &batch.heads {
-        if !files.write(head, batch.payload(head), &drops)? {
+        let record = DatagramRecord {
+            head,
+            payload: batch.payload(head),
+        };
+        if !files.write(&record, context)? {
             break;
         }
         written += 1;
@@ -525,7 +487,7 @@ fn write_batch(shared: &Shared, files: &mut Files, batch: &mut Batch) -> anyhow:
     drop(observer);
     let has_room = written == batch.heads.len();
     batch.clear();
-    files.tick(now(), &drops)?;
+    files.tick(context, now())?;
     Ok(has_room)
 }
 
@@ -605,8 +567,8 @@ impl Report {
         let listeners = listeners.iter().zip(&shared.counts);
         let forwards = options.forwards.iter().zip(&shared.forwards);
         Report {
-            elapsed: shared.started.elapsed(),
-            datagrams: written.datagrams,
+            elapsed: shared.progress.started.elapsed(),
+            datagrams: written.records,
             payload_bytes: written.payload_bytes,
             file_bytes: written.bytes,
             files: written.files,
@@ -624,12 +586,7 @@ impl Report {
                 })
                 .collect(),
             forwards: forwards
-                .map(|(target, counts)| ForwardReport {
-                    target: *target,
-                    sent: load(&counts.sent),
-                    refused: load(&counts.refused),
-                    failed: load(&counts.failed),
-                })
+                .map(|(target, counts)| counts.report(*target))
                 .collect(),
             observed: lock(&shared.observer).observed(),
             unrecorded: 0,

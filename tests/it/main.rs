@@ -7,8 +7,10 @@ mod forza;
 mod generated;
 mod golden;
 mod ibt;
+mod irsdk;
 mod layout;
 mod record;
+mod recording;
 mod replay;
 mod snapshots;
 mod support;
@@ -20,3 +22,10 @@ mod user_layout;
 )]
 #[path = "../../examples/make_samples/main.rs"]
 mod make_samples;
+
+#[allow(
+    dead_code,
+    reason = "a program of its own; here only its simulator publishes"
+)]
+#[path = "../../examples/fake_simulator.rs"]
+mod fake_simulator;

@@ -349,7 +349,7 @@ fn filters_choose_by_what_a_datagram_is() {
     assert_eq!(run.code, 3);
     assert!(
         run.stderr
-            .contains("nothing was sent: no datagram of the file is wanted"),
+            .contains("nothing was sent: nothing in the file is wanted"),
         "{}",
         run.stderr
     );

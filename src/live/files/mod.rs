@@ -1,26 +1,32 @@
 //! The files of a recording: written in place, append-only, valid at every
 //! moment. When one ends and the next begins, how much of them is on the disk,
-//! and what is left when the disk is full; their names are made in `names`.
+//! and what is left when the disk is full; their names are made in `names`, what
+//! they consist of in `datagrams` and `ticks`.
 
+mod datagrams;
 mod names;
 mod syncer;
+mod ticks;
 
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{self, ErrorKind, Write};
-use std::path::PathBuf;
+use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 
 use names::Names;
 use syncer::Syncer;
 
-use super::queue::Head;
+pub use datagrams::DatagramOptions;
+pub(super) use datagrams::{DatagramContent, DatagramContext, DatagramRecord, Drops};
+pub(super) use ticks::{TickContent, TickRecord, TickStart};
+
 use super::udp::PATIENCE;
-use crate::capture::{Arrival, CaptureFormat, Encoder, InterfaceStatistics};
+use crate::capture::Patch;
 use crate::disk::sync_folder_of;
 
 /// How often the writer looks at the clock.
@@ -60,7 +66,8 @@ pub enum Rotation {
 #[derive(Debug, Clone)]
 pub struct FileOptions {
     pub output: Output,
-    pub format: CaptureFormat,
+    /// That of a file whose name is not given.
+    pub extension: &'static str,
     pub rotate: Vec<Rotation>,
     /// How many files to keep of a rotated recording, the latest; all if absent.
     pub keep: Option<usize>,
@@ -70,23 +77,76 @@ pub struct FileOptions {
     pub flush_interval: Duration,
     /// Bytes of all files together, at most.
     pub most_bytes: Option<u64>,
-    /// What a pcapng says of itself.
-    pub comment: String,
 }
 
-/// Drops of one listener until now.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Drops {
-    pub by_system: u64,
-    pub later: u64,
+impl FileOptions {
+    /// Says beforehand what would keep the first file from being written.
+    ///
+    /// # Errors
+    /// If there is such a file already, or no folder for it.
+    pub fn check(&self) -> anyhow::Result<()> {
+        let folder = match &self.output {
+            Output::Stdout => return Ok(()),
+            Output::Named { folder, .. } => Some(folder.as_path()),
+            Output::File(path) => {
+                let is_exact = self.rotate.is_empty();
+                if is_exact && !self.force && path.exists() {
+                    bail!(exists(path));
+                }
+                path.parent()
+            }
+        };
+        let folder = folder.filter(|folder| *folder != Path::new(""));
+        folder.map_or(Ok(()), |folder| {
+            let cannot = || format!("cannot write to {}", folder.display());
+            std::fs::create_dir_all(folder).with_context(cannot)
+        })
+    }
+}
+
+fn exists(path: &Path) -> String {
+    format!(
+        "{} exists already; --force replaces it, and without -o each recording gets a name of its \
+         own",
+        path.display()
+    )
+}
+
+/// What the files of a recording consist of: makes the bytes of one of them.
+pub(super) trait Content: Sized {
+    /// What records are, in messages.
+    const RECORDS: &'static str;
+    /// How the name of a second file ends that lies beside each.
+    const SIDECAR: Option<&'static str>;
+    /// What is recorded.
+    type Record<'a>;
+    /// What a file begins and ends with.
+    type Context<'a>: Copy;
+
+    fn begin(context: Self::Context<'_>, now: i64) -> anyhow::Result<Self>;
+    /// Nanoseconds since 1970.
+    fn time(record: &Self::Record<'_>) -> i64;
+    /// Adds a record; returns the bytes of its payload.
+    fn add(&mut self, record: &Self::Record<'_>) -> anyhow::Result<u64>;
+    /// Takes the record back that was added last, when there were so many bytes.
+    fn take_back(&mut self, bytes: usize);
+    /// What is not in the file yet.
+    fn bytes(&self) -> &[u8];
+    /// What is still to be added when the file ends.
+    fn closing_bytes(&self) -> u64;
+    fn close(&mut self, context: Self::Context<'_>, now: i64) -> anyhow::Result<()>;
+    /// Lets go of the bytes, of which so many are in the file now; returns what
+    /// must change in it because of them.
+    fn written(&mut self, length: usize) -> Vec<Patch>;
+    /// What is to be added to the file beside it.
+    fn take_sidecar(&mut self) -> Vec<u8>;
 }
 
 /// The files of one recording.
-pub(super) struct Files {
+pub(super) struct Files<C> {
     options: FileOptions,
-    interfaces: Vec<String>,
     names: Names,
-    current: Option<Current>,
+    current: Option<Current<C>>,
     finished: VecDeque<PathBuf>,
     finished_bytes: u64,
     syncer: Syncer,
@@ -98,7 +158,7 @@ pub(super) struct Files {
 /// What has been written.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Written {
-    pub datagrams: u64,
+    pub records: u64,
     /// Of payload.
     pub payload_bytes: u64,
     /// Of all files, those that are gone included.
@@ -112,21 +172,19 @@ pub(super) struct Written {
 }
 
 /// The file that is being written.
-struct Current {
+struct Current<C> {
     sink: Sink,
-    encoder: Encoder,
-    /// Where each record in the encoder's bytes ends, with its payload's length.
+    content: C,
+    /// Where each record in the content's bytes ends, with its payload's length.
     pending: Vec<(usize, u64)>,
+    /// Whether the file has a record, or is about to.
+    has_records: bool,
     /// Bytes in the file.
     written: u64,
     began: Instant,
     synced: Instant,
     /// Whether there is something that was not synced.
     is_dirty: bool,
-    start: i64,
-    /// Datagrams of each listener.
-    recorded: Vec<u64>,
-    drops_before: Vec<Drops>,
 }
 
 enum Sink {
@@ -137,10 +195,11 @@ enum Sink {
     File {
         file: File,
         path: PathBuf,
+        sidecar: Option<File>,
     },
 }
 
-impl Files {
+impl<C: Content> Files<C> {
     /// Begins the first file, so that one that cannot be written is known at
     /// once. `now` is in nanoseconds since 1970.
     ///
@@ -148,9 +207,9 @@ impl Files {
     /// If it cannot be written, or exists.
     pub fn create(
         options: FileOptions,
-        interfaces: Vec<String>,
+        context: C::Context<'_>,
         now: i64,
-    ) -> anyhow::Result<Files> {
+    ) -> anyhow::Result<Files<C>> {
         let mut files = Files {
             names: Names::new(&options, now),
             current: None,
@@ -160,35 +219,28 @@ impl Files {
             written: Written::default(),
             abandoned: Arc::default(),
             options,
-            interfaces,
         };
-        let none = vec![Drops::default(); files.interfaces.len()];
-        files.begin(now, &none)?;
+        files.begin(context, now)?;
         Ok(files)
     }
 
-    /// Adds a datagram. `false` if the recording would become larger than it may.
+    /// Adds a record. `false` if the recording would become larger than it may.
     ///
     /// # Errors
     /// If it cannot be written. The file then holds all whole records that fit.
-    pub fn write(&mut self, head: &Head, payload: &[u8], drops: &[Drops]) -> anyhow::Result<bool> {
-        let arrival = Arrival {
-            interface: u32::try_from(head.listener)?,
-            time: head.time,
-            source: head.source,
-            destination: head.destination,
-            payload,
-            lost_before: head.lost_before,
-        };
+    pub fn write(
+        &mut self,
+        record: &C::Record<'_>,
+        context: C::Context<'_>,
+    ) -> anyhow::Result<bool> {
         loop {
-            let closing = self.closing_bytes();
             let Some(current) = &mut self.current else {
-                self.begin(head.time, drops)?;
+                self.begin(context, C::time(record))?;
                 continue;
             };
-            let before = current.encoder.bytes().len();
-            current.encoder.datagram(&arrival)?;
-            let size = current.size() + closing;
+            let before = current.content.bytes().len();
+            let length = current.content.add(record)?;
+            let size = current.size() + current.content.closing_bytes();
             let too_large = |limit: &Rotation| match limit {
                 Rotation::Size(limit) => size > *limit,
                 Rotation::Time(_) => false,
@@ -197,20 +249,19 @@ impl Files {
                 .options
                 .most_bytes
                 .is_some_and(|most| self.finished_bytes + size > most);
-            let is_first = current.recorded.iter().all(|count| *count == 0);
-            let rotates = !is_first && self.options.rotate.iter().any(too_large);
+            let rotates = current.has_records && self.options.rotate.iter().any(too_large);
             if is_full || rotates {
-                current.encoder.bytes_mut().truncate(before);
+                current.content.take_back(before);
                 if is_full {
                     return Ok(false);
                 }
-                self.end(head.time, drops)?;
+                self.end(context, C::time(record))?;
                 continue;
             }
-            let end = current.encoder.bytes().len();
-            current.pending.push((end, payload.len() as u64));
+            let end = current.content.bytes().len();
+            current.pending.push((end, length));
             current.is_dirty = true;
-            current.recorded[head.listener] += 1;
+            current.has_records = true;
             if end >= WORTH_WRITING {
                 self.flush()?;
             }
@@ -218,11 +269,19 @@ impl Files {
         }
     }
 
+    /// Changes what the current file says besides its records.
+    pub fn change(&mut self, change: impl FnOnce(&mut C)) {
+        if let Some(current) = &mut self.current {
+            change(&mut current.content);
+            current.is_dirty = true;
+        }
+    }
+
     /// Does what the time demands.
     ///
     /// # Errors
     /// If something cannot be written.
-    pub fn tick(&mut self, now: i64, drops: &[Drops]) -> anyhow::Result<()> {
+    pub fn tick(&mut self, context: C::Context<'_>, now: i64) -> anyhow::Result<()> {
         self.syncer.check()?;
         let Some(current) = &self.current else {
             return Ok(());
@@ -233,7 +292,7 @@ impl Files {
             Rotation::Size(_) => false,
         });
         if is_due {
-            return self.end(now, drops);
+            return self.end(context, now);
         }
         // In time for what came just after the last occasion.
         let patience = self
@@ -250,7 +309,7 @@ impl Files {
         };
         current.synced = Instant::now();
         current.is_dirty = false;
-        if let Sink::File { file, path } = &current.sink {
+        if let Sink::File { file, path, .. } = &current.sink {
             if is_removed(file) {
                 bail!(
                     "{} was removed while it was written to: what it held is lost, and the \
@@ -268,74 +327,84 @@ impl Files {
     ///
     /// # Errors
     /// If something cannot be written.
-    pub fn finish(&mut self, now: i64, drops: &[Drops]) -> anyhow::Result<()> {
-        self.end(now, drops)?;
+    pub fn finish(&mut self, context: C::Context<'_>, now: i64) -> anyhow::Result<()> {
+        self.end(context, now)?;
         self.syncer.finish()
     }
 
-    fn begin(&mut self, now: i64, drops: &[Drops]) -> anyhow::Result<()> {
+    fn begin(&mut self, context: C::Context<'_>, now: i64) -> anyhow::Result<()> {
         let sink = match &self.options.output {
             Output::Stdout => Sink::Stream {
                 stdout: stdout()?,
                 abandoned: self.abandoned.clone(),
             },
             Output::File(_) | Output::Named { .. } => {
-                let (file, path) = self.names.create(self.options.force)?;
+                let (file, path) = self.names.create(self.options.force, now)?;
+                let sidecar = C::SIDECAR.map(|ending| self.begin_sidecar(&path, ending));
+                let sidecar = sidecar.transpose().inspect_err(|_| {
+                    std::fs::remove_file(&path).ok();
+                })?;
                 sync_folder_of(&path);
-                Sink::File { file, path }
+                Sink::File {
+                    file,
+                    path,
+                    sidecar,
+                }
             }
         };
         if let Sink::File { path, .. } = &sink {
             self.written.path = Some(path.clone());
         }
         self.written.files += 1;
-        let encoder = Encoder::new(self.options.format, &self.interfaces, &self.options.comment)?;
         self.current = Some(Current {
             sink,
-            encoder,
+            content: C::begin(context, now)?,
             pending: Vec::new(),
+            has_records: false,
             written: 0,
             began: Instant::now(),
             synced: Instant::now(),
             is_dirty: true,
-            start: now,
-            recorded: vec![0; self.interfaces.len()],
-            drops_before: drops.to_vec(),
         });
         self.keep_to_the_ring();
         // A file is one from its first moment.
         self.flush()
     }
 
+    /// Begins the file beside `path`.
+    fn begin_sidecar(&self, path: &Path, ending: &str) -> anyhow::Result<File> {
+        let path = path.with_extension(ending);
+        let created = match self.options.force {
+            true => File::create(&path),
+            false => File::create_new(&path),
+        };
+        created.with_context(|| format!("cannot write {}", path.display()))
+    }
+
     /// Ends the current file, if there is one.
-    fn end(&mut self, now: i64, drops: &[Drops]) -> anyhow::Result<()> {
+    ///
+    /// # Errors
+    /// If something cannot be written.
+    pub fn end(&mut self, context: C::Context<'_>, now: i64) -> anyhow::Result<()> {
         let Some(current) = &mut self.current else {
             return Ok(());
         };
-        let counts = current
-            .recorded
-            .iter()
-            .zip(&current.drops_before)
-            .zip(drops);
-        for (interface, ((recorded, before), drops)) in (0..).zip(counts) {
-            current.encoder.statistics(
-                interface,
-                &InterfaceStatistics {
-                    start: current.start,
-                    end: now,
-                    recorded: *recorded,
-                    dropped_by_system: drops.by_system - before.by_system,
-                    dropped_later: drops.later - before.later,
-                },
-            )?;
-        }
+        current.content.close(context, now)?;
         self.flush()?;
         let Some(current) = self.current.take() else {
             return Ok(());
         };
         self.finished_bytes += current.written;
-        if let Sink::File { file, path } = current.sink {
+        if let Sink::File {
+            file,
+            path,
+            sidecar,
+        } = current.sink
+        {
             self.syncer.sync_last(file);
+            if let Some(sidecar) = sidecar {
+                self.syncer.sync_last(sidecar);
+            }
             self.finished.push_back(path);
         }
         Ok(())
@@ -350,6 +419,9 @@ impl Files {
             let Some(oldest) = self.finished.pop_front() else {
                 return;
             };
+            if let Some(ending) = C::SIDECAR {
+                std::fs::remove_file(oldest.with_extension(ending)).ok();
+            }
             if let Err(error) = std::fs::remove_file(&oldest) {
                 let note = format!("cannot remove {}: {error}", oldest.display());
                 self.written.not_removed.push(note);
@@ -363,10 +435,10 @@ impl Files {
             return Ok(());
         };
         let result = current.flush();
-        let (datagrams, payload_bytes, bytes) = match &result {
+        let (records, payload_bytes, bytes) = match &result {
             Ok(flushed) | Err((flushed, _)) => *flushed,
         };
-        self.written.datagrams += datagrams;
+        self.written.records += records;
         self.written.payload_bytes += payload_bytes;
         self.written.bytes += bytes;
         match result {
@@ -378,9 +450,9 @@ impl Files {
         }
     }
 
-    fn explain(&self, error: io::Error, current: Option<Current>) -> anyhow::Error {
+    fn explain(&self, error: io::Error, current: Option<Current<C>>) -> anyhow::Error {
         let Some(Current {
-            sink: Sink::File { path, file },
+            sink: Sink::File { path, file, .. },
             written,
             ..
         }) = current
@@ -397,34 +469,24 @@ impl Files {
         file.sync_all().ok();
         error.context(format!(
             "cannot write more to {}, which is whole up to its byte {written}; the recording ends \
-             with {} datagrams",
+             with {} {}",
             path.display(),
-            self.written.datagrams
+            self.written.records,
+            C::RECORDS
         ))
-    }
-
-    /// What is still to be added to the current file when it ends.
-    fn closing_bytes(&self) -> u64 {
-        match self.options.format {
-            CaptureFormat::Pcap => 0,
-            CaptureFormat::PcapNg => STATISTICS_BLOCK * self.interfaces.len() as u64,
-        }
     }
 }
 
-/// Length of the block that says at the end what was dropped.
-const STATISTICS_BLOCK: u64 = 100;
-
-/// Datagrams, bytes of their payload, and bytes of the file.
+/// Records, bytes of their payload, and bytes of the file.
 type Flushed = (u64, u64, u64);
 
-impl Current {
+impl<C: Content> Current<C> {
     fn size(&self) -> u64 {
-        self.written + self.encoder.bytes().len() as u64
+        self.written + self.content.bytes().len() as u64
     }
 
     fn flush(&mut self) -> Result<Flushed, (Flushed, io::Error)> {
-        let bytes = self.encoder.bytes();
+        let bytes = self.content.bytes();
         let mut done = 0;
         let result = loop {
             if done == bytes.len() {
@@ -454,8 +516,41 @@ impl Current {
         let payload = self.pending[..whole].iter().map(|(_, length)| length);
         let flushed = (whole as u64, payload.sum(), kept as u64);
         self.pending.clear();
-        self.encoder.bytes_mut().clear();
+        let patches = self.content.written(kept);
+        let sidecar = self.content.take_sidecar();
+        // What the file says of its records must be true, whatever happened.
+        let patched = self.sink.patch(&patches, self.written);
+        let result = result
+            .and(patched)
+            .and_then(|()| self.sink.add_to_sidecar(&sidecar));
         result.map(|()| flushed).map_err(|error| (flushed, error))
+    }
+}
+
+impl Sink {
+    /// Changes bytes in the file, and goes back to its end.
+    fn patch(&mut self, patches: &[Patch], end: u64) -> io::Result<()> {
+        let Sink::File { file, .. } = self else {
+            return Ok(());
+        };
+        for patch in patches {
+            file.seek(SeekFrom::Start(patch.offset))?;
+            file.write_all(&patch.bytes)?;
+        }
+        if !patches.is_empty() {
+            file.seek(SeekFrom::Start(end))?;
+        }
+        Ok(())
+    }
+
+    fn add_to_sidecar(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match self {
+            Sink::File {
+                sidecar: Some(sidecar),
+                ..
+            } => sidecar.write_all(bytes),
+            _ => Ok(()),
+        }
     }
 }
 

@@ -8,8 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow, bail};
 use chrono::DateTime;
 
-use super::{FileOptions, Output};
-use crate::capture::CaptureFormat;
+use super::{FileOptions, Output, exists};
 
 /// The names of the files, which sort in the order of their beginnings.
 pub(super) struct Names {
@@ -18,17 +17,16 @@ pub(super) struct Names {
     extension: String,
     /// When the recording began; with a number behind it, if that is taken.
     tag: Option<String>,
-    /// The number of the next file, if there are several.
+    /// The number of the next file of a rotated recording.
     number: Option<u64>,
+    /// Files created so far.
+    created: u64,
 }
 
 impl Names {
     pub fn new(options: &FileOptions, now: i64) -> Names {
         let rotates = !options.rotate.is_empty();
-        let extension = match options.format {
-            CaptureFormat::Pcap => "pcap",
-            CaptureFormat::PcapNg => "pcapng",
-        };
+        let extension = options.extension;
         let (stem, extension, is_exact) = match &options.output {
             Output::File(path) => {
                 let extension = path.extension().unwrap_or(extension.as_ref());
@@ -38,12 +36,12 @@ impl Names {
             Output::Named { folder, stem } => (folder.join(stem), extension.into(), false),
             Output::Stdout => (PathBuf::new(), String::new(), true),
         };
-        let time = DateTime::from_timestamp_nanos(now);
         Names {
             stem,
             extension,
-            tag: (!is_exact).then(|| time.format("%Y%m%dT%H%M%SZ").to_string()),
+            tag: (!is_exact).then(|| tag(now)),
             number: rotates.then_some(1),
+            created: 0,
         }
     }
 
@@ -60,11 +58,18 @@ impl Names {
         self.stem.with_file_name(name)
     }
 
-    /// Creates the next file.
-    pub fn create(&mut self, force: bool) -> anyhow::Result<(File, PathBuf)> {
+    /// Creates the next file, which begins `now`.
+    pub fn create(&mut self, force: bool, now: i64) -> anyhow::Result<(File, PathBuf)> {
         let is_first = self.number.is_none_or(|number| number == 1);
+        self.created += 1;
+        if self.number.is_none() {
+            self.tag = self.tag.as_ref().map(|_| tag(now));
+        }
         let Some(tag) = self.tag.clone() else {
-            let path = self.path(None);
+            let path = match self.created {
+                1 => self.path(None),
+                number => self.path(Some(&number.to_string())),
+            };
             return match create_new(&path) {
                 Err(error) if error.kind() == ErrorKind::AlreadyExists && force => {
                     File::create(&path)
@@ -72,11 +77,7 @@ impl Names {
                         .map(|file| (file, path))
                 }
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                    bail!(
-                        "{} exists already; --force replaces it, and without -o each recording \
-                         gets a name of its own",
-                        path.display()
-                    )
+                    bail!(exists(&path))
                 }
                 created => created
                     .with_context(|| cannot(&path))
@@ -102,6 +103,12 @@ impl Names {
             self.path(Some(&tag)).display()
         ))
     }
+}
+
+/// A moment in nanoseconds since 1970, as names have it.
+fn tag(time: i64) -> String {
+    let time = DateTime::from_timestamp_nanos(time);
+    time.format("%Y%m%dT%H%M%SZ").to_string()
 }
 
 fn create_new(path: &Path) -> io::Result<File> {

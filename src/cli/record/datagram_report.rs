@@ -1,19 +1,20 @@
-//! What a recording shows while it goes on and when it is over: a line on a
-//! terminal, JSON for programs, sentences for people.
+//! What a recording of datagrams shows while it goes on and when it is over: a
+//! line on a terminal, JSON for programs, sentences for people.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use bytesize::ByteSize;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use serde_json::{Value, json};
 
-use super::messages::Messages;
-use super::values;
-use crate::live::{FormatSeen, Report, StopReason};
+use super::report::{
+    JSON_INTERVAL, destination, end, forwards, rate, spinner, summarise_forwards, warn_forwards,
+};
+use crate::cli::messages::Messages;
+use crate::cli::values;
+use crate::live::{FormatSeen, Report};
 
-/// How often programs are told.
-const JSON_INTERVAL: Duration = Duration::from_secs(1);
 /// When to ask whether the game sends at all.
 const NOTHING_YET: Duration = Duration::from_secs(10);
 /// Formats that the status line names.
@@ -36,18 +37,10 @@ pub(super) struct Status<'a> {
 
 impl<'a> Status<'a> {
     pub(super) fn new(messages: &'a Messages, json: bool) -> Status<'a> {
-        let bar = match messages.is_quiet() || json {
-            true => ProgressBar::hidden(),
-            // On anything but a terminal indicatif draws nothing.
-            false => ProgressBar::new_spinner(),
-        };
-        if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg}") {
-            bar.set_style(style);
-        }
         Status {
             messages,
             json,
-            bar,
+            bar: spinner(messages, json),
             before: (Instant::now(), 0, 0),
             told_json: Instant::now(),
             said: Vec::new(),
@@ -122,9 +115,11 @@ impl<'a> Status<'a> {
                 + report.observed.unrecognised_bytes,
         );
         self.before = (now, received, seen);
-        let seconds = (now - moment).as_secs_f64().max(0.001);
-        let rate = |new: u64, old: u64| (new.saturating_sub(old) as f64 / seconds).round();
-        (rate(received, datagrams), rate(seen, bytes))
+        let elapsed = now - moment;
+        (
+            rate(received, datagrams, elapsed),
+            rate(seen, bytes, elapsed),
+        )
     }
 }
 
@@ -167,18 +162,7 @@ fn line(report: &Report, datagrams: f64, bytes: f64) -> String {
 
 /// What a recording came to, for programs.
 pub(super) fn report(report: &Report) -> Value {
-    let mut value = counts(report);
-    value["event"] = "end".into();
-    value["schema_version"] = 1.into();
-    value["simtel"] = env!("CARGO_PKG_VERSION").into();
-    value["command"] = "record".into();
-    value["reason"] = report.reason.map(reason_text).into();
-    value["error"] = report
-        .failure
-        .as_ref()
-        .map(|error| format!("{error:#}"))
-        .into();
-    value
+    end(counts(report), report.reason, report.failure.as_ref())
 }
 
 fn counts(report: &Report) -> Value {
@@ -203,12 +187,7 @@ fn counts(report: &Report) -> Value {
             "echoes": listener.echoes,
             "error": listener.error,
         })).collect::<Vec<_>>(),
-        "forwards": report.forwards.iter().map(|forward| json!({
-            "target": forward.target.to_string(),
-            "sent": forward.sent,
-            "refused": forward.refused,
-            "failed": forward.failed,
-        })).collect::<Vec<_>>(),
+        "forwards": forwards(&report.forwards),
         "formats": observed.formats.iter().map(|seen| json!({
             "format": seen.name,
             "title": seen.title,
@@ -228,16 +207,12 @@ fn counts(report: &Report) -> Value {
 
 /// What a recording came to, for people.
 pub(super) fn summarise(report: &Report, messages: &Messages) {
-    let file = match (&report.path, report.files) {
-        (None, _) => "standard output".into(),
-        (Some(path), 1) => path.display().to_string(),
-        (Some(path), files) => format!("{files} files up to {}", path.display()),
-    };
     messages.note(format_args!(
-        "recorded {} datagrams ({}) in {} to {file} ({})",
+        "recorded {} datagrams ({}) in {} to {} ({})",
         values::count(report.datagrams),
         values::bytes(report.payload_bytes),
         values::elapsed(report.elapsed),
+        destination(report.path.as_deref(), report.files),
         values::bytes(report.file_bytes),
     ));
     let observed = &report.observed;
@@ -260,13 +235,7 @@ pub(super) fn summarise(report: &Report, messages: &Messages) {
             values::count(observed.unrecognised)
         ));
     }
-    for forward in &report.forwards {
-        messages.note(format_args!(
-            "  passed on to {}: {} datagrams",
-            forward.target,
-            values::count(forward.sent)
-        ));
-    }
+    summarise_forwards(&report.forwards, "datagrams", messages);
     warn(report, messages);
 }
 
@@ -317,22 +286,7 @@ fn warn(report: &Report, messages: &Messages) {
             ));
         }
     }
-    for forward in &report.forwards {
-        if forward.refused > 0 {
-            messages.warning(format_args!(
-                "{} has answered {} times that nobody listens there",
-                forward.target,
-                values::count(forward.refused)
-            ));
-        }
-        if forward.failed > 0 {
-            messages.warning(format_args!(
-                "{} datagrams could not be passed on to {}",
-                values::count(forward.failed),
-                forward.target
-            ));
-        }
-    }
+    warn_forwards(&report.forwards, "datagrams", messages);
     if report.clock_set_by != 0 {
         messages.warning(format_args!(
             "the system's clock was set by {:.3} s meanwhile: the time stamps have a step there",
@@ -350,17 +304,5 @@ fn warn(report: &Report, messages: &Messages) {
     }
     if received(report) > 0 && !report.kernel_time {
         messages.detail("this system does not say what it drops");
-    }
-}
-
-/// Why it ended, as an option or in words.
-fn reason_text(reason: StopReason) -> &'static str {
-    match reason {
-        StopReason::Interrupted => "interrupted",
-        StopReason::Duration => "duration",
-        StopReason::Idle => "idle",
-        StopReason::Size => "size",
-        StopReason::Closed => "closed",
-        StopReason::Failed => "failed",
     }
 }

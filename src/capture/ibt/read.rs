@@ -1,51 +1,21 @@
-//! iRacing telemetry: `.ibt` files, and copies of the shared memory that a
-//! running simulator keeps. A header says where the variable headers, the
-//! session string and the records ("ticks") lie; every file describes its own
-//! variables. What becomes of them is not known here.
-//!
-//! Layout by the simulator's SDK (irsdk_defines.h): a header of 112 bytes; in a
-//! file, but not in memory, a sub-header of 32 bytes behind it; 144 bytes a
-//! variable. All numbers are little-endian; records are packed.
+//! Recordings as files, and copies of the shared memory: what they hold, what
+//! is damaged, and what can be read all the same.
 
-use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
 use memmap2::Mmap;
 
-use super::{CaptureError, Damage};
-use crate::text::{until_nul, utf8_or_latin};
-
-const HEADER_LENGTH: usize = 112;
-const SUB_HEADER: Range<usize> = HEADER_LENGTH..HEADER_LENGTH + 32;
-const VARIABLE_LENGTH: usize = 144;
-/// As many buffers as a header describes.
-const MOST_BUFFERS: i32 = 4;
-/// Hundreds of times what any simulator has written; a larger number is damage.
-const LONGEST_RECORD: i32 = 1 << 22;
-/// Several times what any simulator has; more would be as many columns.
-const MOST_VALUES: usize = 1 << 14;
-
-/// Offsets in the header, as the SDK names its fields.
-mod field {
-    pub const VER: usize = 0;
-    pub const STATUS: usize = 4;
-    pub const TICK_RATE: usize = 8;
-    pub const SESSION_INFO_LEN: usize = 16;
-    pub const SESSION_INFO_OFFSET: usize = 20;
-    pub const NUM_VARS: usize = 24;
-    pub const VAR_HEADER_OFFSET: usize = 28;
-    pub const NUM_BUF: usize = 32;
-    pub const BUF_LEN: usize = 36;
-    /// Four of 16 bytes: tick count, offset, tick count when writing began.
-    pub const VAR_BUF: usize = 48;
-    pub const SESSION_START_DATE: usize = 112;
-    pub const SESSION_RECORD_COUNT: usize = 140;
-}
+use super::super::CaptureError;
+use super::{
+    Damage, HEADER_LENGTH, Header, SUB_HEADER, TickSchema, Variable, Wrong, array, field, read_i32,
+    read_i64,
+};
+use crate::text::until_nul;
 
 /// Whether a file that begins like this is iRacing telemetry, damaged or not:
 /// version, status and tick rate are small numbers.
-pub(super) fn looks_like_ticks(start: &[u8]) -> bool {
+pub(in super::super) fn looks_like_ticks(start: &[u8]) -> bool {
     let in_range = |offset, range: Range<i32>| range.contains(&read_i32(start, offset));
     start.len() >= 12
         && in_range(field::VER, 1..100)
@@ -53,69 +23,16 @@ pub(super) fn looks_like_ticks(start: &[u8]) -> bool {
         && in_range(field::TICK_RATE, 1..10_000)
 }
 
-/// The type of a variable, by its number in the file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum VariableType {
-    Char,
-    Bool,
-    Int,
-    BitField,
-    Float,
-    Double,
-}
-
-impl VariableType {
-    fn of(number: i32) -> Option<VariableType> {
-        Some(match number {
-            0 => VariableType::Char,
-            1 => VariableType::Bool,
-            2 => VariableType::Int,
-            3 => VariableType::BitField,
-            4 => VariableType::Float,
-            5 => VariableType::Double,
-            _ => return None,
-        })
-    }
-
-    /// Bytes a value.
-    pub fn size(self) -> usize {
-        match self {
-            VariableType::Char | VariableType::Bool => 1,
-            VariableType::Int | VariableType::BitField | VariableType::Float => 4,
-            VariableType::Double => 8,
-        }
-    }
-}
-
-/// A variable as the file describes it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Variable {
-    pub name: String,
-    pub kind: VariableType,
-    /// In the record.
-    pub offset: usize,
-    /// Values a tick.
-    pub count: usize,
-    /// Whether the values are moments within the tick.
-    pub counts_as_time: bool,
-    /// Its unit, or the name of the enum that its values belong to.
-    pub unit: String,
-    pub description: String,
-}
-
 /// The ticks of one recording.
 pub struct TickFile {
     name: String,
     map: Arc<Mmap>,
-    variables: Vec<Variable>,
+    schema: TickSchema,
     session: Range<usize>,
     first: usize,
-    record_length: usize,
     count: usize,
     /// Seconds since 1970 UTC.
     start_date: Option<i64>,
-    /// Where records have their SessionTime, in seconds, and of which type.
-    clock: Option<(usize, VariableType)>,
     is_live: bool,
     size: Option<u64>,
     damage: Damage,
@@ -124,7 +41,7 @@ pub struct TickFile {
 impl TickFile {
     /// Reads the headers. `size` is that of the file before it was unpacked,
     /// `damage` what was found doing so.
-    pub(super) fn new(
+    pub(in super::super) fn new(
         name: String,
         map: Mmap,
         size: Option<u64>,
@@ -140,24 +57,9 @@ impl TickFile {
             let what = format!("the file ends inside its header of {HEADER_LENGTH} bytes");
             return Err(wrong(bytes.len(), what));
         }
-        let read = |offset| read_i32(bytes, offset);
-        let version = read(field::VER);
-        if !(1..=2).contains(&version) {
-            let what = format!("ver is {version}; simtel knows versions 1 and 2");
-            return Err(wrong(field::VER, what));
-        }
-        let record_length = read(field::BUF_LEN);
-        if !(1..=LONGEST_RECORD).contains(&record_length) {
-            let what = format!("bufLen, the length of a record, is {record_length}");
-            return Err(wrong(field::BUF_LEN, what));
-        }
-        let record_length = record_length as usize;
-        let buffers = read(field::NUM_BUF);
-        if !(1..=MOST_BUFFERS).contains(&buffers) {
-            let what = format!("numBuf is {buffers}; there are 1 to {MOST_BUFFERS}");
-            return Err(wrong(field::NUM_BUF, what));
-        }
-        let headers = variable_headers(bytes, &wrong)?;
+        let header = Header::parse(&array(bytes, 0));
+        let headers = header.variable_headers(bytes.len(), &wrong)?;
+        let (buffers, record_length) = (header.buffer_count, header.record_length as usize);
         let mut session = session_string(bytes, &mut damage);
         // In memory something else lies where files have their sub-header.
         let covers = |range: &Range<usize>| {
@@ -174,12 +76,8 @@ impl TickFile {
             damage.push(field::SESSION_INFO_OFFSET as u64, what);
             session = 0..0;
         }
-        let variables = variables(bytes, headers.clone(), record_length, &wrong, &mut damage)?;
-        let clock = variables.iter().find(|variable| {
-            variable.name == "SessionTime"
-                && matches!(variable.kind, VariableType::Double | VariableType::Float)
-                && variable.count == 1
-        });
+        let variables = &bytes[headers.clone()];
+        let schema = TickSchema::parse(&header, variables, headers.start, &wrong, &mut damage)?;
         let (first, count) = match is_live {
             true => newest_record(bytes, buffers, record_length, &mut damage),
             false => {
@@ -198,13 +96,11 @@ impl TickFile {
         }
         let date = read_i64(bytes, field::SESSION_START_DATE);
         Ok(TickFile {
-            clock: clock.map(|variable| (variable.offset, variable.kind)),
             start_date: (!is_live && date > 0).then_some(date),
             name,
-            variables,
+            schema,
             session,
             first,
-            record_length,
             count,
             is_live,
             size,
@@ -223,8 +119,13 @@ impl TickFile {
         self.size
     }
 
+    /// What its records look like.
+    pub fn schema(&self) -> &TickSchema {
+        &self.schema
+    }
+
     pub fn variables(&self) -> &[Variable] {
-        &self.variables
+        &self.schema.variables
     }
 
     /// The session string, in whatever encoding it has, without what is behind
@@ -251,7 +152,7 @@ impl TickFile {
 
     /// Bytes a record.
     pub fn record_length(&self) -> usize {
-        self.record_length
+        self.schema.record_length
     }
 
     /// How many complete records there are.
@@ -261,53 +162,22 @@ impl TickFile {
 
     /// Where a record lies in the map.
     pub fn offset(&self, record: usize) -> usize {
-        self.first + record * self.record_length
+        self.first + record * self.schema.record_length
     }
 
     /// Whether records have a time.
     pub fn has_clock(&self) -> bool {
-        self.clock.is_some() && self.start_date.is_some()
+        self.schema.has_clock() && self.start_date.is_some()
     }
 
     /// The time of a record in nanoseconds since 1970 UTC: the date of the
     /// session's start, if it is known, and the session time.
     pub fn time(&self, record: usize) -> i64 {
         let date = self.start_date.unwrap_or(0).saturating_mul(1_000_000_000);
-        let at = |offset| self.offset(record) + offset;
-        let seconds = match self.clock {
-            Some((offset, VariableType::Float)) => {
-                f64::from(f32::from_le_bytes(array(&self.map, at(offset))))
-            }
-            Some((offset, _)) => f64::from_le_bytes(array(&self.map, at(offset))),
-            None => 0.0,
-        };
+        let bytes = &self.map[self.offset(record)..];
+        let seconds = self.schema.session_time(bytes).unwrap_or(0.0);
         // Saturates; what is not a number becomes 0.
         date.saturating_add((seconds * 1e9).round() as i64)
-    }
-}
-
-type Wrong<'a> = &'a dyn Fn(usize, String) -> CaptureError;
-
-/// Where the variable headers lie.
-fn variable_headers(bytes: &[u8], wrong: Wrong<'_>) -> Result<Range<usize>, CaptureError> {
-    let offset = read_i32(bytes, field::VAR_HEADER_OFFSET);
-    let start = usize::try_from(offset).unwrap_or(usize::MAX);
-    if start < HEADER_LENGTH || start > bytes.len() {
-        let what = format!(
-            "varHeaderOffset is {offset}, but the variable headers must lie behind the header and \
-             before the end of the file at {}",
-            bytes.len()
-        );
-        return Err(wrong(field::VAR_HEADER_OFFSET, what));
-    }
-    let count = read_i32(bytes, field::NUM_VARS);
-    let room = (bytes.len() - start) / VARIABLE_LENGTH;
-    match usize::try_from(count) {
-        Ok(count) if (1..=room).contains(&count) => Ok(start..start + count * VARIABLE_LENGTH),
-        _ => Err(wrong(
-            field::NUM_VARS,
-            format!("numVars is {count}, but the file has room for 1 to {room} variable headers"),
-        )),
     }
 }
 
@@ -347,6 +217,11 @@ fn session_string(bytes: &[u8], damage: &mut Damage) -> Range<usize> {
     start..start + used.map_or(0, |last| last + 1)
 }
 
+/// Whether what begins like this is a recording, not a simulator's memory.
+pub fn is_recording(start: &[u8]) -> bool {
+    read_i32(start, field::NUM_BUF) == 1 && has_sub_header(start)
+}
+
 /// Whether the sub-header that only files have is there: a date of this
 /// century, and times within reason.
 fn has_sub_header(bytes: &[u8]) -> bool {
@@ -358,98 +233,10 @@ fn has_sub_header(bytes: &[u8]) -> bool {
         && (0.0..1e7).contains(&end)
 }
 
-fn variables(
-    bytes: &[u8],
-    headers: Range<usize>,
-    record_length: usize,
-    wrong: Wrong<'_>,
-    damage: &mut Damage,
-) -> Result<Vec<Variable>, CaptureError> {
-    let mut variables = Vec::new();
-    let mut values = 0_usize;
-    let mut names = HashSet::new();
-    for at in headers.step_by(VARIABLE_LENGTH) {
-        let header = &bytes[at..at + VARIABLE_LENGTH];
-        let name = &header[16..48];
-        if !name.contains(&0) || name[0] == 0 {
-            let what = "the name of a variable has no end or is empty";
-            return Err(wrong(at + 16, what.into()));
-        }
-        let name = text(name);
-        // Whatever is in it, a terminal must not obey it.
-        let shown = name.escape_debug();
-        if !names.insert(name.clone()) {
-            return Err(wrong(
-                at + 16,
-                format!("a second variable is named {shown}"),
-            ));
-        }
-        let number = read_i32(header, 0);
-        let Some(kind) = VariableType::of(number) else {
-            let what = format!("{shown} is of the unknown type {number}: left out");
-            damage.push(at as u64, what);
-            continue;
-        };
-        let (offset, count) = (read_i32(header, 4), read_i32(header, 8));
-        let place = usize::try_from(offset)
-            .ok()
-            .zip(usize::try_from(count).ok());
-        let (offset, count) = place
-            .filter(|(offset, count)| {
-                let length = count.checked_mul(kind.size());
-                let end = length.and_then(|length| length.checked_add(*offset));
-                *count > 0 && end.is_some_and(|end| end <= record_length)
-            })
-            .ok_or_else(|| {
-                let what = format!(
-                    "{shown} has {count} values at {offset}, but a record has {record_length} bytes"
-                );
-                wrong(at + 4, what)
-            })?;
-        values += if kind == VariableType::Char { 1 } else { count };
-        if values > MOST_VALUES {
-            let what = format!(
-                "{shown} has {count} values, and those before it are many: the variables from here \
-                 on are left out"
-            );
-            damage.push(at as u64, what);
-            break;
-        }
-        variables.push(Variable {
-            name,
-            kind,
-            offset,
-            count,
-            counts_as_time: header[12] != 0,
-            unit: text(&header[112..144]),
-            description: text(&header[48..112]),
-        });
-    }
-    let mut in_order: Vec<&Variable> = variables.iter().collect();
-    in_order.sort_by_key(|variable| variable.offset);
-    for pair in in_order.windows(2) {
-        let end = pair[0].offset + pair[0].count * pair[0].kind.size();
-        if end > pair[1].offset {
-            let what = format!(
-                "the variables {} and {} overlap: one reaches to byte {end} of the record, the \
-                 other begins at {}",
-                pair[0].name.escape_debug(),
-                pair[1].name.escape_debug(),
-                pair[1].offset
-            );
-            return Err(wrong(
-                read_i32(bytes, field::VAR_HEADER_OFFSET) as usize,
-                what,
-            ));
-        }
-    }
-    Ok(variables)
-}
-
 fn records_start(
     bytes: &[u8],
     headers: &Range<usize>,
-    wrong: Wrong<'_>,
+    wrong: Wrong<'_, CaptureError>,
 ) -> Result<usize, CaptureError> {
     let at = field::VAR_BUF + 4;
     let offset = read_i32(bytes, at);
@@ -473,7 +260,7 @@ fn records_end(
     first: usize,
     length: usize,
     session: &mut Range<usize>,
-    wrong: Wrong<'_>,
+    wrong: Wrong<'_, CaptureError>,
 ) -> Result<usize, CaptureError> {
     if session.start >= first && session.start < session.end {
         return Ok(session.start);
@@ -550,23 +337,4 @@ fn newest_record(bytes: &[u8], buffers: i32, length: usize, damage: &mut Damage)
             (HEADER_LENGTH, 0)
         }
     }
-}
-
-/// A text of a fixed field, up to its NUL or to the end of the field.
-fn text(field: &[u8]) -> String {
-    utf8_or_latin(until_nul(field)).into_owned()
-}
-
-/// The bytes at `offset`, which must be there; zeros if they are not.
-fn array<const N: usize>(bytes: &[u8], offset: usize) -> [u8; N] {
-    let at = bytes.get(offset..).unwrap_or_default();
-    at.first_chunk().copied().unwrap_or([0; N])
-}
-
-fn read_i32(bytes: &[u8], offset: usize) -> i32 {
-    i32::from_le_bytes(array(bytes, offset))
-}
-
-fn read_i64(bytes: &[u8], offset: usize) -> i64 {
-    i64::from_le_bytes(array(bytes, offset))
 }

@@ -1,0 +1,101 @@
+//! When a recording is over.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::files::TICK;
+use crate::clock::nanoseconds;
+
+/// How often those who watch are told.
+pub(super) const TELL: Duration = Duration::from_millis(250);
+
+/// When a recording is over by itself.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct StopRules {
+    pub duration: Option<Duration>,
+    /// So long without anything, after the first.
+    pub idle: Option<Duration>,
+}
+
+/// Why a recording ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StopReason {
+    Interrupted,
+    Duration,
+    Idle,
+    Size,
+    /// Whoever reads standard output has had enough.
+    Closed,
+    /// The simulator has ended.
+    Disconnected,
+    /// The simulator has not come in time.
+    Absent,
+    Failed,
+}
+
+/// The time of a recording, as all its threads see it.
+pub(super) struct Progress {
+    pub started: Instant,
+    /// When something came last, in nanoseconds since the start; 0 for never.
+    last: AtomicU64,
+}
+
+impl Progress {
+    pub fn start() -> Progress {
+        Progress {
+            started: Instant::now(),
+            last: AtomicU64::new(0),
+        }
+    }
+
+    /// Says that something has come.
+    pub fn note(&self) {
+        let elapsed = nanoseconds(self.started.elapsed());
+        self.last.fetch_max(elapsed, Ordering::Relaxed);
+    }
+
+    /// Waits for the end, and says why it has come; `is_over` may know of other
+    /// reasons than time.
+    pub fn wait(
+        &self,
+        rules: StopRules,
+        interrupted: &AtomicBool,
+        is_over: impl Fn() -> Option<StopReason>,
+        mut tell: impl FnMut(),
+    ) -> StopReason {
+        let mut told = Instant::now();
+        loop {
+            let elapsed = self.started.elapsed();
+            if let Some(reason) = is_over() {
+                return reason;
+            }
+            if interrupted.load(Ordering::Relaxed) {
+                return StopReason::Interrupted;
+            }
+            let mut patience = TICK;
+            if let Some(duration) = rules.duration {
+                let Some(left) = duration.checked_sub(elapsed).filter(|left| !left.is_zero())
+                else {
+                    return StopReason::Duration;
+                };
+                patience = patience.min(left);
+            }
+            let last = Duration::from_nanos(self.last.load(Ordering::Relaxed));
+            if let Some(idle) = rules.idle.filter(|_| !last.is_zero()) {
+                let Some(left) = (last + idle)
+                    .checked_sub(elapsed)
+                    .filter(|left| !left.is_zero())
+                else {
+                    return StopReason::Idle;
+                };
+                patience = patience.min(left);
+            }
+            thread::sleep(patience);
+            if told.elapsed() >= TELL {
+                told = Instant::now();
+                tell();
+            }
+        }
+    }
+}

@@ -1,0 +1,508 @@
+//! A recording of a running simulator: a thread that follows its memory and
+//! passes ticks on, one that writes, and a clock that says when it is over.
+//! Between the two lies a bounded queue. Ticks that get lost are counted.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::feed::{LONGEST_PAYLOAD, TickEncoding};
+use super::files::{FileOptions, Files, TICK, TickContent, TickRecord, TickStart, Written};
+use super::forward::{ForwardCounts, ForwardReport, Forwarder};
+use super::irsdk::{Event, MapPlace, Reader, State};
+use super::stop::{Progress, StopReason, StopRules};
+use super::tick_object::{self, TickObject};
+use crate::capture::Variable;
+use crate::clock::now;
+use crate::formats::iracing::Session;
+use crate::lock::lock;
+
+/// What may wait to be written: a minute of a simulator's ticks.
+const QUEUE: usize = 4_096;
+/// How often a simulator is looked for.
+const LOOK: Duration = Duration::from_millis(10);
+/// How long to wait for the event of a new tick: about one tick.
+const TICK_WAIT: Duration = Duration::from_millis(16);
+
+/// What to record, and where to.
+#[derive(Debug, Clone)]
+pub struct TickRecordOptions {
+    pub place: MapPlace,
+    pub files: FileOptions,
+    pub rules: StopRules,
+    /// How long to wait for the simulator; for ever if absent.
+    pub wait: Option<Duration>,
+    /// Whether to wait for the next simulator when one has gone.
+    pub follow: bool,
+    /// Where each tick is passed on to.
+    pub forwards: Vec<SocketAddr>,
+    /// As what.
+    pub encoding: TickEncoding,
+}
+
+/// What a recording has come to, at its end or so far.
+#[derive(Debug)]
+pub struct TickReport {
+    pub elapsed: Duration,
+    /// Ticks in the files.
+    pub ticks: u64,
+    /// Of their records.
+    pub tick_bytes: u64,
+    /// Of all files, those of a ring that are gone included.
+    pub file_bytes: u64,
+    /// Files begun.
+    pub files: u64,
+    /// The file that is written to, or was last, if there was any.
+    pub path: Option<PathBuf>,
+    /// Ticks that were published but not read in time.
+    pub missed: u64,
+    /// Ticks that were read, but found no room to wait.
+    pub dropped_in_queue: u64,
+    /// Ticks that were being overwritten when they were read; they are among
+    /// those missed.
+    pub torn: u64,
+    /// Session strings.
+    pub sessions: u64,
+    /// Simulators, or one several times.
+    pub simulators: u64,
+    /// Whether one is there now.
+    pub is_connected: bool,
+    /// Ticks a second, as it says itself.
+    pub tick_rate: Option<i32>,
+    /// Variables of a tick.
+    pub variables: usize,
+    /// Track and car, as far as they are known.
+    pub title: Vec<String>,
+    /// What is wrong with the memory that is there.
+    pub problem: Option<String>,
+    pub forwards: Vec<ForwardReport>,
+    /// Why ticks are not passed on.
+    pub forward_problem: Option<String>,
+    /// Files of the ring that could not be removed.
+    pub not_removed: Vec<String>,
+    pub reason: Option<StopReason>,
+    pub failure: Option<anyhow::Error>,
+}
+
+impl TickReport {
+    /// Ticks that are known to be lost.
+    pub fn lost(&self) -> u64 {
+        self.missed + self.dropped_in_queue
+    }
+}
+
+/// What goes from the reading thread to the writing one.
+enum Message {
+    Start(TickStart),
+    Session {
+        text: Vec<u8>,
+        update: i32,
+        time: i64,
+    },
+    Tick {
+        tick: i32,
+        time: i64,
+        bytes: Vec<u8>,
+    },
+}
+
+/// What the threads know of each other.
+struct Shared {
+    progress: Progress,
+    /// Whether no more is to be read.
+    is_over: AtomicBool,
+    /// Whether the writer has reached the largest size or failed.
+    is_full: AtomicBool,
+    /// Why it ends, if not for reasons of time.
+    reason: Mutex<Option<StopReason>>,
+    missed: AtomicU64,
+    torn: AtomicU64,
+    dropped_in_queue: AtomicU64,
+    simulators: AtomicU64,
+    is_connected: AtomicBool,
+    problem: Mutex<Option<String>>,
+    forwards: Vec<ForwardCounts>,
+    forward_problem: Mutex<Option<String>>,
+    written: Mutex<Written>,
+    known: Mutex<Known>,
+}
+
+/// What the simulator says of itself.
+#[derive(Debug, Clone, Default)]
+struct Known {
+    tick_rate: Option<i32>,
+    variables: usize,
+    sessions: u64,
+    title: Vec<String>,
+}
+
+/// A recording that is about to begin.
+pub struct TickRecorder {
+    options: TickRecordOptions,
+}
+
+impl TickRecorder {
+    /// Checks what can be checked before there is a simulator.
+    ///
+    /// # Errors
+    /// If the files could not be written.
+    pub fn open(options: TickRecordOptions) -> anyhow::Result<TickRecorder> {
+        options.files.check()?;
+        Ok(TickRecorder { options })
+    }
+
+    /// Records until a rule, the simulator or `interrupted` says that it is
+    /// over. `watch` is told how it goes, several times a second.
+    pub fn run(self, interrupted: &AtomicBool, mut watch: impl FnMut(&TickReport)) -> TickReport {
+        let options = &self.options;
+        let shared = Shared {
+            progress: Progress::start(),
+            is_over: AtomicBool::new(false),
+            is_full: AtomicBool::new(false),
+            reason: Mutex::new(None),
+            missed: AtomicU64::new(0),
+            torn: AtomicU64::new(0),
+            dropped_in_queue: AtomicU64::new(0),
+            simulators: AtomicU64::new(0),
+            is_connected: AtomicBool::new(false),
+            problem: Mutex::new(None),
+            forwards: options
+                .forwards
+                .iter()
+                .map(|_| ForwardCounts::default())
+                .collect(),
+            forward_problem: Mutex::new(None),
+            written: Mutex::new(Written::default()),
+            known: Mutex::new(Known::default()),
+        };
+        let report = || TickReport::new(&shared, options);
+        let (messages, waiting) = sync_channel(QUEUE);
+        let (reason, failure) = thread::scope(|scope| {
+            let shared = &shared;
+            let writer = scope.spawn(move || write(shared, &options.files, &waiting));
+            scope.spawn(move || read(shared, options, &messages));
+            let is_over = || match shared.is_full.load(Ordering::Acquire) {
+                true => Some(StopReason::Size),
+                false => *lock(&shared.reason),
+            };
+            let reason = shared
+                .progress
+                .wait(options.rules, interrupted, is_over, || watch(&report()));
+            shared.is_over.store(true, Ordering::Release);
+            match writer.join() {
+                Ok(Ok(())) => (reason, None),
+                Ok(Err(error)) => (StopReason::Failed, Some(error)),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        });
+        TickReport {
+            reason: Some(reason),
+            failure,
+            ..report()
+        }
+    }
+}
+
+/// Follows the simulator, passes ticks on, and queues them.
+fn read(shared: &Shared, options: &TickRecordOptions, messages: &SyncSender<Message>) {
+    let mut reader = Reader::new(options.place.clone());
+    let mut outlet = Outlet::new(shared, options);
+    let ended = |reason| *lock(&shared.reason) = Some(reason);
+    let mut absent_since = Instant::now();
+    loop {
+        // What is there when it ends is still taken.
+        let is_last = shared.is_over.load(Ordering::Acquire);
+        let state = reader.poll(&mut |event| match event {
+            Event::Start(start) => {
+                shared.simulators.fetch_add(1, Ordering::Relaxed);
+                outlet.start(&start.schema.variables);
+                messages.send(Message::Start(start)).ok();
+            }
+            Event::Session { text, update } => {
+                let time = now();
+                let message = Message::Session { text, update, time };
+                messages.send(message).ok();
+            }
+            Event::Tick { tick, bytes } => {
+                shared.progress.note();
+                let message = Message::Tick {
+                    tick,
+                    time: now(),
+                    bytes: bytes.to_vec(),
+                };
+                if let Err(TrySendError::Full(_)) = messages.try_send(message) {
+                    shared.dropped_in_queue.fetch_add(1, Ordering::Relaxed);
+                }
+                outlet.send(bytes);
+            }
+        });
+        shared.missed.store(reader.missed(), Ordering::Relaxed);
+        shared.torn.store(reader.torn(), Ordering::Relaxed);
+        let is_live = matches!(state, State::Live { .. });
+        shared.is_connected.store(is_live, Ordering::Relaxed);
+        if is_last || shared.is_full.load(Ordering::Acquire) {
+            return;
+        }
+        match state {
+            State::Live { is_new } => {
+                absent_since = Instant::now();
+                if !is_new {
+                    reader.wait(TICK_WAIT);
+                }
+            }
+            State::Waiting => {
+                *lock(&shared.problem) = reader.why().map(Into::into);
+                let has_begun = shared.simulators.load(Ordering::Relaxed) > 0;
+                if options
+                    .wait
+                    .is_some_and(|wait| absent_since.elapsed() >= wait)
+                {
+                    return ended(match has_begun {
+                        true => StopReason::Disconnected,
+                        false => StopReason::Absent,
+                    });
+                }
+                thread::sleep(LOOK);
+            }
+            State::Lost if !options.follow => return ended(StopReason::Disconnected),
+            State::Lost => {}
+        }
+    }
+}
+
+/// Passes ticks on.
+struct Outlet<'a> {
+    shared: &'a Shared,
+    forwarders: Vec<Forwarder<'a>>,
+    encoding: &'a TickEncoding,
+    variables: Vec<Variable>,
+    text: Vec<u8>,
+}
+
+impl<'a> Outlet<'a> {
+    fn new(shared: &'a Shared, options: &'a TickRecordOptions) -> Outlet<'a> {
+        let targets = options.forwards.iter().zip(&shared.forwards);
+        Outlet {
+            shared,
+            forwarders: targets
+                .map(|(target, counts)| Forwarder::new(*target, counts))
+                .collect(),
+            encoding: &options.encoding,
+            variables: Vec::new(),
+            text: Vec::new(),
+        }
+    }
+
+    fn start(&mut self, variables: &[Variable]) {
+        let TickEncoding::Json { columns } = self.encoding else {
+            return;
+        };
+        // The recording goes on: another car may have it.
+        let (known, unknown): (Vec<_>, Vec<_>) = columns.iter().cloned().partition(|pattern| {
+            variables
+                .iter()
+                .any(|variable| pattern.matches(&variable.name))
+        });
+        let problem = unknown.first().filter(|_| !self.forwarders.is_empty());
+        *lock(&self.shared.forward_problem) =
+            problem.map(|pattern| format!("the simulator has no variable {pattern}"));
+        self.variables = match known.is_empty() && !columns.is_empty() {
+            true => Vec::new(),
+            false => tick_object::choose(variables, &known).unwrap_or_default(),
+        };
+    }
+
+    fn send(&mut self, record: &[u8]) {
+        if self.forwarders.is_empty() {
+            return;
+        }
+        let payload = match self.encoding {
+            TickEncoding::Raw => record,
+            TickEncoding::Json { .. } => {
+                self.text.clear();
+                let object = TickObject {
+                    variables: &self.variables,
+                    record,
+                };
+                // Writing to memory does not fail.
+                serde_json::to_writer(&mut self.text, &object).ok();
+                &self.text
+            }
+        };
+        if payload.len() > LONGEST_PAYLOAD {
+            let problem = format!(
+                "a tick takes {} bytes, and a datagram holds {LONGEST_PAYLOAD}: pass chosen \
+                 variables on with --encode json --columns",
+                payload.len()
+            );
+            *lock(&self.shared.forward_problem) = Some(problem);
+            for counts in &self.shared.forwards {
+                counts.failed.fetch_add(1, Ordering::Relaxed);
+            }
+            return;
+        }
+        for forwarder in &mut self.forwarders {
+            forwarder.send(payload);
+        }
+    }
+}
+
+/// Writes what is queued until nothing more can come.
+fn write(
+    shared: &Shared,
+    options: &FileOptions,
+    messages: &Receiver<Message>,
+) -> anyhow::Result<()> {
+    let mut writer = Writer {
+        shared,
+        options,
+        files: None,
+        start: None,
+    };
+    let result = writer.run(messages);
+    let is_full = !matches!(result, Ok(true));
+    shared.is_full.store(is_full, Ordering::Release);
+    let finished = match (&mut writer.files, &writer.start) {
+        (Some(files), Some(start)) => files.finish(start, now()),
+        _ => Ok(()),
+    };
+    writer.tell();
+    result.and(finished)
+}
+
+/// Writes what the reading thread finds.
+struct Writer<'a> {
+    shared: &'a Shared,
+    options: &'a FileOptions,
+    files: Option<Files<TickContent>>,
+    /// What the next file begins with.
+    start: Option<TickStart>,
+}
+
+impl Writer<'_> {
+    /// Writes until nothing more can come; `false` if there is no room for more.
+    fn run(&mut self, messages: &Receiver<Message>) -> anyhow::Result<bool> {
+        let mut ticked = Instant::now();
+        loop {
+            match messages.recv_timeout(TICK) {
+                Ok(Message::Start(start)) => self.start(start)?,
+                Ok(Message::Session { text, update, time }) => self.session(text, update, time),
+                Ok(Message::Tick { tick, time, bytes }) => {
+                    let record = TickRecord {
+                        tick,
+                        time,
+                        bytes: &bytes,
+                    };
+                    if let (Some(files), Some(start)) = (&mut self.files, &self.start)
+                        && !files.write(&record, start)?
+                    {
+                        return Ok(false);
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Ok(true),
+            }
+            if ticked.elapsed() >= TICK {
+                ticked = Instant::now();
+                if let (Some(files), Some(start)) = (&mut self.files, &self.start) {
+                    files.tick(start, now())?;
+                }
+                self.tell();
+            }
+        }
+    }
+
+    /// Begins a file; that of another simulator ends.
+    fn start(&mut self, start: TickStart) -> anyhow::Result<()> {
+        match (&mut self.files, &self.start) {
+            (Some(files), Some(before)) => files.end(before, now())?,
+            _ => self.files = Some(Files::create(self.options.clone(), &start, now())?),
+        }
+        let mut known = lock(&self.shared.known);
+        known.tick_rate = Some(start.schema.tick_rate);
+        known.variables = start.schema.variables.len();
+        known.sessions += u64::from(!start.session.is_empty());
+        known.title = title(&start.session);
+        drop(known);
+        self.start = Some(start);
+        Ok(())
+    }
+
+    fn session(&mut self, text: Vec<u8>, update: i32, time: i64) {
+        if let Some(files) = &mut self.files {
+            files.change(|content| content.session(&text, update, time));
+        }
+        let mut known = lock(&self.shared.known);
+        known.sessions += 1;
+        known.title = title(&text);
+        drop(known);
+        if let Some(start) = &mut self.start {
+            start.session = text;
+            start.session_update = update;
+        }
+    }
+
+    fn tell(&self) {
+        if let Some(files) = &self.files {
+            lock(&self.shared.written).clone_from(&files.written);
+        }
+    }
+}
+
+/// Track and car of a session string.
+fn title(session: &[u8]) -> Vec<String> {
+    let session = Session::read(session);
+    let track = session.root.get("WeekendInfo");
+    let track = track.and_then(|info| info.get("TrackDisplayName")?.text());
+    let drivers = session.root.get("DriverInfo");
+    let car = drivers.and_then(|info| {
+        let player = info.get("DriverCarIdx")?.text()?;
+        let mut drivers = info.get("Drivers")?.items().iter();
+        let driver = drivers
+            .find(|driver| driver.get("CarIdx").and_then(|car| car.text()) == Some(player))?;
+        driver.get("CarScreenName")?.text()
+    });
+    let parts = [track, car].into_iter().flatten();
+    parts
+        .map(String::from)
+        .filter(|part| !part.is_empty())
+        .collect()
+}
+
+impl TickReport {
+    fn new(shared: &Shared, options: &TickRecordOptions) -> TickReport {
+        let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let written = lock(&shared.written).clone();
+        let known = lock(&shared.known).clone();
+        let forwards = options.forwards.iter().zip(&shared.forwards);
+        TickReport {
+            elapsed: shared.progress.started.elapsed(),
+            ticks: written.records,
+            tick_bytes: written.payload_bytes,
+            file_bytes: written.bytes,
+            files: written.files,
+            path: written.path,
+            missed: load(&shared.missed),
+            dropped_in_queue: load(&shared.dropped_in_queue),
+            torn: load(&shared.torn),
+            sessions: known.sessions,
+            simulators: load(&shared.simulators),
+            is_connected: shared.is_connected.load(Ordering::Relaxed),
+            tick_rate: known.tick_rate,
+            variables: known.variables,
+            title: known.title,
+            problem: lock(&shared.problem).clone(),
+            forwards: forwards
+                .map(|(target, counts)| counts.report(*target))
+                .collect(),
+            forward_problem: lock(&shared.forward_problem).clone(),
+            not_removed: written.not_removed,
+            reason: None,
+            failure: None,
+        }
+    }
+}

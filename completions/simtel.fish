@@ -56,7 +56,7 @@ complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_su
 complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from f1" -l forward -d 'Pass each datagram on to another program, unchanged; may be given several times' -r
 complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from f1" -l buffer -d 'How much the system should hold while simtel is busy' -r
 complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from f1" -s o -l output -d 'File to write; or a folder for a file that is named after the game and the time; or `-` for standard output, not for ticks [default: such a file here]' -r -F
-complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from f1" -l duration -d 'End after this time' -r
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from f1" -l duration -d 'End after this time; that of ticks counts from the first one' -r
 complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from f1" -l idle-stop -d 'End once nothing has arrived for this time, but not before the first arrival' -r
 complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from f1" -l max-size -d 'End before more than this has been written, files that --keep has removed included' -r
 complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from f1" -l rotate -d 'Begin another file when one has this size, such as 100MB, or this age, such as 10m; may be given for both' -r
@@ -81,7 +81,7 @@ complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_su
 complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from forza" -l forward -d 'Pass each datagram on to another program, unchanged; may be given several times' -r
 complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from forza" -l buffer -d 'How much the system should hold while simtel is busy' -r
 complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from forza" -s o -l output -d 'File to write; or a folder for a file that is named after the game and the time; or `-` for standard output, not for ticks [default: such a file here]' -r -F
-complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from forza" -l duration -d 'End after this time' -r
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from forza" -l duration -d 'End after this time; that of ticks counts from the first one' -r
 complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from forza" -l idle-stop -d 'End once nothing has arrived for this time, but not before the first arrival' -r
 complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from forza" -l max-size -d 'End before more than this has been written, files that --keep has removed included' -r
 complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from forza" -l rotate -d 'Begin another file when one has this size, such as 100MB, or this age, such as 10m; may be given for both' -r
@@ -106,7 +106,7 @@ complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_su
 complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from udp" -l forward -d 'Pass each datagram on to another program, unchanged; may be given several times' -r
 complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from udp" -l buffer -d 'How much the system should hold while simtel is busy' -r
 complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from udp" -s o -l output -d 'File to write; or a folder for a file that is named after the game and the time; or `-` for standard output, not for ticks [default: such a file here]' -r -F
-complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from udp" -l duration -d 'End after this time' -r
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from udp" -l duration -d 'End after this time; that of ticks counts from the first one' -r
 complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from udp" -l idle-stop -d 'End once nothing has arrived for this time, but not before the first arrival' -r
 complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from udp" -l max-size -d 'End before more than this has been written, files that --keep has removed included' -r
 complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from udp" -l rotate -d 'Begin another file when one has this size, such as 100MB, or this age, such as 10m; may be given for both' -r
@@ -131,7 +131,7 @@ complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_su
 json\t''"
 complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from iracing" -s c -l columns -d 'Variables of the objects of --encode json, with * and ? [default: all]' -r
 complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from iracing" -s o -l output -d 'File to write; or a folder for a file that is named after the game and the time; or `-` for standard output, not for ticks [default: such a file here]' -r -F
-complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from iracing" -l duration -d 'End after this time' -r
+complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from iracing" -l duration -d 'End after this time; that of ticks counts from the first one' -r
 complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from iracing" -l idle-stop -d 'End once nothing has arrived for this time, but not before the first arrival' -r
 complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from iracing" -l max-size -d 'End before more than this has been written, files that --keep has removed included' -r
 complete -c simtel -n "__fish_simtel_using_subcommand record; and __fish_seen_subcommand_from iracing" -l rotate -d 'Begin another file when one has this size, such as 100MB, or this age, such as 10m; may be given for both' -r

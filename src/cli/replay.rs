@@ -39,7 +39,7 @@ pub(super) struct Replay {
     file: PathBuf,
     /// Send to this address; without a port to the one that each datagram was
     /// sent to; may be given several times
-    #[arg(long, required_unless_present_any = ["map", "as_simulator"], value_name = "ADDRESS[:PORT]")]
+    #[arg(long, value_name = "ADDRESS[:PORT]")]
     to: Vec<Target>,
     /// Publish the ticks of an .ibt in this file as a running iRacing publishes
     /// them in its memory; without a file, on Windows, in memory that `simtel
@@ -191,7 +191,7 @@ impl Replay {
         if self.json {
             print_report(&report(&done, result.as_ref().err()))?;
         }
-        summarise(&done, messages);
+        summarise(&done, result.is_err(), messages);
         if is_late && let Some(most) = self.max_late {
             messages.warning(format_args!(
                 "a datagram was sent {} after its moment, more than the {} of --max-late",
@@ -224,13 +224,8 @@ impl Replay {
             (false, None) => None,
             (false, Some(path)) => Some(values::map_place(Some(path), MapPlace::Isolated)?),
         };
-        if self.to.is_empty() && self.encode.is_some() {
-            let message = "--encode says what to send, but there is no --to";
-            return Err(UsageError(message.into()).into());
-        }
-        if map.is_some() && !self.to.is_empty() && self.encode.is_none() {
-            let message = "--to beside --map needs --encode, which says what to send of a tick";
-            return Err(UsageError(message.into()).into());
+        if let Some(message) = self.contradiction(map.is_some()) {
+            return Err(UsageError(message).into());
         }
         let formats = self.formats.formats()?;
         if (self.encode.is_some() || map.is_some()) && !self.filter.is_empty() {
@@ -293,6 +288,44 @@ impl Replay {
         })
     }
 
+    /// What makes no sense with or without --map.
+    fn contradiction(&self, is_published: bool) -> Option<String> {
+        let is_sent = !self.to.is_empty();
+        if !is_sent && !is_published {
+            let message = "say where to: --to ADDRESS:PORT, or for an .ibt also --map FILE";
+            return Some(message.into());
+        }
+        let for_sending = [
+            ("--encode", self.encode.is_some()),
+            ("--ttl", self.ttl.is_some()),
+            ("--interface", self.interface.is_some()),
+            ("--preserve-ports", self.preserve_ports),
+            ("--require-listener", self.require_listener),
+        ];
+        let needless = for_sending.iter().find(|(_, is_given)| *is_given);
+        if let Some((option, _)) = needless.filter(|_| !is_sent) {
+            return Some(format!(
+                "{option} is about what is sent, but there is no --to"
+            ));
+        }
+        if !is_published {
+            return None;
+        }
+        if is_sent && self.encode.is_none() {
+            let message = "--to beside --map needs --encode, which says what to send of a tick";
+            return Some(message.into());
+        }
+        let on_a_way = [
+            ("--duplicate", self.duplicate.is_some()),
+            ("--reorder", self.reorder.is_some()),
+            ("--delay", self.delay.is_some()),
+        ];
+        let (option, _) = on_a_way.iter().find(|(_, is_given)| *is_given)?;
+        Some(format!(
+            "{option} is for datagrams: memory always has the newest tick"
+        ))
+    }
+
     /// A misspelt name would silently choose nothing, or everything.
     fn check_filter(&self, formats: &Formats) -> anyhow::Result<()> {
         let layouts = || formats.layouts().iter();
@@ -328,7 +361,7 @@ impl Replay {
             self.file.display(),
             targets.join(", "),
             match has_keys {
-                true => "; space pauses, s sends one datagram, q ends",
+                true => "; space pauses, s goes one further, q ends",
                 false => "",
             }
         ));

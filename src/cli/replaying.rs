@@ -96,8 +96,12 @@ fn line(report: &PlayReport, rate: f64, is_paused: bool) -> String {
         parts.push("PAUSED".into());
     }
     parts.push(values::elapsed(report.position));
-    parts.push(format!("{} packets/s", values::count(rate as u64)));
-    parts.push(format!("{} sent", values::count(report.datagrams)));
+    let what = match report.simulator {
+        Some(_) => "ticks",
+        None => "packets",
+    };
+    parts.push(format!("{} {what}/s", values::count(rate as u64)));
+    parts.push(format!("{} in all", values::count(report.datagrams)));
     if let Some(lateness) = &report.lateness {
         parts.push(format!(
             "late p50 {}, p99 {}, max {}",
@@ -164,8 +168,8 @@ fn counts(report: &PlayReport) -> Value {
             "max": microseconds(lateness.max),
             "last": microseconds(lateness.last),
         })),
-        "map": report.simulator.as_ref().map(|simulator| json!({
-            "place": simulator.place,
+        "map": report.simulator.as_ref().map(|(place, simulator)| json!({
+            "place": place.to_string(),
             "ticks": simulator.ticks,
             "session_strings": simulator.sessions,
         })),
@@ -181,21 +185,21 @@ fn counts(report: &PlayReport) -> Value {
 }
 
 /// What a replay came to, for people.
-pub(super) fn summarise(report: &PlayReport, messages: &Messages) {
-    let (what, bytes) = match &report.simulator {
-        Some(simulator) => ("published {} ticks", simulator.bytes),
-        None => ("sent {} datagrams", report.bytes),
+pub(super) fn summarise(report: &PlayReport, has_failed: bool, messages: &Messages) {
+    let (done, what, bytes) = match &report.simulator {
+        Some((_, simulator)) => ("published", "ticks", simulator.bytes),
+        None => ("sent", "datagrams", report.bytes),
     };
     messages.note(format_args!(
-        "{} ({}) in {:.3} s, {} a second",
-        what.replace("{}", &values::count(report.datagrams)),
+        "{done} {} {what} ({}) in {:.3} s, {} a second",
+        values::count(report.datagrams),
         values::bytes(bytes),
         report.elapsed.as_secs_f64(),
         values::count((report.datagrams as f64 / report.elapsed.as_secs_f64().max(1e-9)) as u64)
     ));
     if let Some(lateness) = report.lateness.filter(|_| report.datagrams > 0) {
         messages.note(format_args!(
-            "after their moments: p50 {}, p90 {}, p99 {}, max {}; the last one {}",
+            "later than their moments: p50 {}, p90 {}, p99 {}, max {}; the last one {}",
             values::precise(lateness.p50),
             values::precise(lateness.p90),
             values::precise(lateness.p99),
@@ -206,7 +210,7 @@ pub(super) fn summarise(report: &PlayReport, messages: &Messages) {
     let feed = &report.feed;
     if feed.counts.left_out > 0 {
         messages.note(format_args!(
-            "{} datagrams of the file were not wanted",
+            "{} {what} of the file were not wanted",
             values::count(feed.counts.left_out)
         ));
     }
@@ -261,10 +265,8 @@ pub(super) fn summarise(report: &PlayReport, messages: &Messages) {
             values::count(feed.incomplete)
         ));
     }
-    if is_empty(report) {
-        messages.warning(match feed.counts.left_out {
-            0 => "nothing was sent: the file is empty",
-            _ => "nothing was sent: nothing in the file is wanted",
-        });
+    if is_empty(report) && !has_failed {
+        let text = format_args!("nothing was {done}: nothing in the file is wanted");
+        messages.warning(text);
     }
 }

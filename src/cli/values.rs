@@ -228,7 +228,8 @@ pub(super) fn map_place(map: Option<&Path>, unnamed: MapPlace) -> Result<MapPlac
     match cfg!(windows) {
         true => Ok(place),
         false => Err(UsageError(
-            "only Windows has shared memory with names: give --map a file, which holds the same"
+            "iRacing's own memory is on Windows alone: here give --map a file, such as one that \
+             `simtel replay stint.ibt --map FILE` writes"
                 .into(),
         )),
     }

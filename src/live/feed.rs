@@ -356,6 +356,7 @@ impl Feed {
         };
         let length = ticks.record_length();
         let start = if ticks.count() > 0 { ticks.time(0) } else { 0 };
+        let size = ticks.size().unwrap_or(0);
         let mut text = Vec::new();
         for tick in 0..ticks.count() {
             if self.is_at_limit() {
@@ -390,7 +391,9 @@ impl Feed {
                 record: tick,
                 payload,
             };
-            if !self.take(time, &outgoing, offset as u64, take) {
+            // As if its ticks were all of it: the headers take no time.
+            let read = size.saturating_mul(tick as u64) / ticks.count() as u64;
+            if !self.take(time, &outgoing, read, take) {
                 return Ok(false);
             }
         }

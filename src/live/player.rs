@@ -65,7 +65,8 @@ pub struct PlayReport {
     /// How long it is to the next datagram, if that is long.
     pub silence: Option<Duration>,
     pub targets: Vec<(Target, TargetCounts)>,
-    pub simulator: Option<SimulatorReport>,
+    /// Where ticks were published, and how many.
+    pub simulator: Option<(MapPlace, SimulatorReport)>,
     pub feed: FeedReport,
     /// Whether it was ended before its time.
     pub is_interrupted: bool,
@@ -257,9 +258,14 @@ fn play(
     // The clock starts when there is something to send.
     let first = next_chunk(&chunks, control);
     let clock = SystemClock::new();
+    let first_item = first.as_ref().and_then(|chunk| chunk.items.first());
     let arrival = simulator
-        .as_ref()
-        .map(|_| now() + nanoseconds(ARRIVAL) as i64);
+        .as_mut()
+        .zip(first_item)
+        .map(|(simulator, first)| {
+            simulator.arrive(first.record);
+            now() + nanoseconds(ARRIVAL) as i64
+        });
     if let Some(start) = options.start_at.or(arrival)
         && !wait_for(&clock, start, control)
     {
@@ -418,7 +424,7 @@ impl PlayReport {
                 .silent_until
                 .map(|until| until.duration_since(Instant::now())),
             targets: targets.zip(stats.targets.iter().cloned()).collect(),
-            simulator: stats.simulator.clone(),
+            simulator: options.map.clone().zip(stats.simulator),
             feed: FeedReport {
                 counts: stats.counts,
                 ..FeedReport::default()

@@ -13,13 +13,14 @@ use super::pace::Speed;
 use crate::capture::TickFile;
 use crate::capture::ibt::Revisions;
 
-/// Before the first tick, so that programs can find the simulator.
+/// From the first tick to the second, so that programs can find the simulator.
 pub(super) const ARRIVAL: Duration = Duration::from_millis(500);
+/// Enough for anybody.
+const LONGEST_SPACING: u64 = 20_000_000;
 /// After the last tick, so that programs can take it.
 const DEPARTURE: Duration = Duration::from_millis(100);
 
 pub(super) struct Simulator {
-    place: MapPlace,
     publisher: Publisher,
     map: Arc<Mmap>,
     first: usize,
@@ -31,6 +32,8 @@ pub(super) struct Simulator {
     revision: usize,
     session: Vec<u8>,
     last: Option<usize>,
+    /// Whether the first tick was published before its turn.
+    has_arrived: bool,
     ticks: u64,
     sessions: u64,
 }
@@ -50,7 +53,6 @@ impl Simulator {
         let longest = revisions.longest().max(ticks.session().len());
         let rate = u64::try_from(ticks.schema().tick_rate).unwrap_or(0).max(1);
         Ok(Simulator {
-            place: place.clone(),
             publisher: Publisher::open(place, ticks.schema(), &session, longest)?,
             map: ticks.mapping().clone(),
             first: ticks.offset(0),
@@ -60,13 +62,25 @@ impl Simulator {
             revision: 0,
             session,
             last: None,
+            has_arrived: false,
             ticks: 0,
             sessions: 1,
         })
     }
 
+    /// Publishes the first record, so that there is a tick from the beginning, and
+    /// says that there is a simulator.
+    pub fn arrive(&mut self, record: usize) {
+        self.publish(record);
+        self.has_arrived = true;
+        self.publisher.connect();
+    }
+
     /// Publishes a record of the recording as the next tick.
     pub fn publish(&mut self, record: usize) {
+        if std::mem::take(&mut self.has_arrived) {
+            return;
+        }
         // What is left out was missed by those who read.
         let step = match self.last {
             Some(last) if record > last => i32::try_from(record - last).unwrap_or(1),
@@ -89,9 +103,11 @@ impl Simulator {
             self.sessions += 1;
         }
         let start = self.first + record * self.record_length;
-        self.publisher
-            .publish(&self.map[start..start + self.record_length], step);
-        self.ticks += 1;
+        // A file that still grows has more by now than when it was opened.
+        if let Some(bytes) = self.map.get(start..start + self.record_length) {
+            self.publisher.publish(bytes, step);
+            self.ticks += 1;
+        }
     }
 
     /// Nanoseconds that lie between two ticks at least, so that those who read
@@ -99,7 +115,9 @@ impl Simulator {
     pub fn spacing(&self, speed: Speed) -> u64 {
         match speed {
             Speed::Max => 0,
-            Speed::Times(millionths) => self.interval * 500_000 / millionths.max(1),
+            Speed::Times(millionths) => {
+                (self.interval * 500_000 / millionths.max(1)).min(LONGEST_SPACING)
+            }
         }
     }
 
@@ -110,7 +128,6 @@ impl Simulator {
 
     pub fn report(&self) -> SimulatorReport {
         SimulatorReport {
-            place: self.place.to_string(),
             ticks: self.ticks,
             bytes: self.ticks * self.record_length as u64,
             sessions: self.sessions,
@@ -119,9 +136,8 @@ impl Simulator {
 }
 
 /// What a replay has published as a simulator.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub struct SimulatorReport {
-    pub place: String,
     pub ticks: u64,
     /// Of their records.
     pub bytes: u64,

@@ -14,6 +14,8 @@ pub(super) const TELL: Duration = Duration::from_millis(250);
 #[derive(Debug, Clone, Copy, Default)]
 pub struct StopRules {
     pub duration: Option<Duration>,
+    /// Whether that counts from the first arrival.
+    pub from_first: bool,
     /// So long without anything, after the first.
     pub idle: Option<Duration>,
 }
@@ -37,7 +39,9 @@ pub enum StopReason {
 /// The time of a recording, as all its threads see it.
 pub(super) struct Progress {
     pub started: Instant,
-    /// When something came last, in nanoseconds since the start; 0 for never.
+    /// When something came first and last, in nanoseconds since the start; 0 for
+    /// never.
+    first: AtomicU64,
     last: AtomicU64,
 }
 
@@ -45,6 +49,7 @@ impl Progress {
     pub fn start() -> Progress {
         Progress {
             started: Instant::now(),
+            first: AtomicU64::new(0),
             last: AtomicU64::new(0),
         }
     }
@@ -52,7 +57,16 @@ impl Progress {
     /// Says that something has come.
     pub fn note(&self) {
         let elapsed = nanoseconds(self.started.elapsed());
-        self.last.fetch_max(elapsed, Ordering::Relaxed);
+        if self.last.fetch_max(elapsed, Ordering::Relaxed) == 0 {
+            self.first.store(elapsed, Ordering::Relaxed);
+        }
+    }
+
+    /// The time since the first arrival.
+    pub fn since_first(&self) -> Option<Duration> {
+        let first = self.first.load(Ordering::Relaxed);
+        let first = (first > 0).then(|| Duration::from_nanos(first));
+        Some(self.started.elapsed().saturating_sub(first?))
     }
 
     /// Waits for the end, and says why it has come; `is_over` may know of other
@@ -74,8 +88,12 @@ impl Progress {
                 return StopReason::Interrupted;
             }
             let mut patience = TICK;
-            if let Some(duration) = rules.duration {
-                let Some(left) = duration.checked_sub(elapsed).filter(|left| !left.is_zero())
+            let running = match rules.from_first {
+                true => self.since_first(),
+                false => Some(elapsed),
+            };
+            if let Some((duration, running)) = rules.duration.zip(running) {
+                let Some(left) = duration.checked_sub(running).filter(|left| !left.is_zero())
                 else {
                     return StopReason::Duration;
                 };

@@ -6,14 +6,14 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use super::feed::{LONGEST_PAYLOAD, TickEncoding};
 use super::files::{FileOptions, Files, TICK, TickContent, TickRecord, TickStart, Written};
 use super::forward::{ForwardCounts, ForwardReport, Forwarder};
-use super::irsdk::{Event, MapPlace, Reader, State};
+use super::irsdk::{Event, MapPlace, Problem, Reader, State};
 use super::stop::{Progress, StopReason, StopRules};
 use super::tick_object::{self, TickObject};
 use crate::capture::Variable;
@@ -23,10 +23,9 @@ use crate::lock::lock;
 
 /// What may wait to be written: a minute of a simulator's ticks.
 const QUEUE: usize = 4_096;
-/// How often a simulator is looked for.
-const LOOK: Duration = Duration::from_millis(10);
-/// How long to wait for the event of a new tick: about one tick.
-const TICK_WAIT: Duration = Duration::from_millis(16);
+const QUEUE_BYTES: u64 = 64 << 20;
+/// How often a session string is looked into.
+const TITLE_INTERVAL: Duration = Duration::from_secs(1);
 
 /// What to record, and where to.
 #[derive(Debug, Clone)]
@@ -47,7 +46,10 @@ pub struct TickRecordOptions {
 /// What a recording has come to, at its end or so far.
 #[derive(Debug)]
 pub struct TickReport {
+    /// Since the first tick.
     pub elapsed: Duration,
+    /// Ticks that were read.
+    pub received: u64,
     /// Ticks in the files.
     pub ticks: u64,
     /// Of their records.
@@ -77,8 +79,11 @@ pub struct TickReport {
     pub variables: usize,
     /// Track and car, as far as they are known.
     pub title: Vec<String>,
-    /// What is wrong with the memory that is there.
+    /// What is wrong with the memory that is there, while there is no simulator.
     pub problem: Option<String>,
+    /// Why there is no simulator, if nothing is wrong.
+    pub absence: Option<&'static str>,
+    pub waiting: Duration,
     pub forwards: Vec<ForwardReport>,
     /// Why ticks are not passed on.
     pub forward_problem: Option<String>,
@@ -110,6 +115,17 @@ enum Message {
     },
 }
 
+impl Message {
+    fn bytes(&self) -> u64 {
+        let bytes = match self {
+            Message::Start(start) => start.session.len() + start.schema.headers().len(),
+            Message::Session { text, .. } => text.len(),
+            Message::Tick { bytes, .. } => bytes.len(),
+        };
+        bytes as u64
+    }
+}
+
 /// What the threads know of each other.
 struct Shared {
     progress: Progress,
@@ -119,21 +135,56 @@ struct Shared {
     is_full: AtomicBool,
     /// Why it ends, if not for reasons of time.
     reason: Mutex<Option<StopReason>>,
+    received: AtomicU64,
     missed: AtomicU64,
     torn: AtomicU64,
+    /// What waits to be written.
+    queued_bytes: AtomicU64,
     dropped_in_queue: AtomicU64,
-    simulators: AtomicU64,
     is_connected: AtomicBool,
-    problem: Mutex<Option<String>>,
+    problem: Mutex<Option<Problem>>,
     forwards: Vec<ForwardCounts>,
     forward_problem: Mutex<Option<String>>,
     written: Mutex<Written>,
     known: Mutex<Known>,
 }
 
+impl Shared {
+    /// Queues a message; `false` if a tick finds no room. The others are never
+    /// left out.
+    fn queue(&self, messages: &SyncSender<Message>, message: Message) -> bool {
+        let bytes = message.bytes();
+        if matches!(message, Message::Tick { .. }) {
+            let queued = self.queued_bytes.load(Ordering::Relaxed);
+            if queued + bytes > QUEUE_BYTES {
+                return false;
+            }
+            self.queued_bytes.fetch_add(bytes, Ordering::Relaxed);
+            let is_queued = messages.try_send(message).is_ok();
+            if !is_queued {
+                self.queued_bytes.fetch_sub(bytes, Ordering::Relaxed);
+            }
+            return is_queued;
+        }
+        self.queued_bytes.fetch_add(bytes, Ordering::Relaxed);
+        // The writer has ended, if it does not take it.
+        messages.send(message).is_ok()
+    }
+
+    /// Waits until much of what is queued is written, unless nothing is any more.
+    fn wait_for_room(&self) {
+        while self.queued_bytes.load(Ordering::Relaxed) > QUEUE_BYTES
+            && !self.is_full.load(Ordering::Acquire)
+        {
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
 /// What the simulator says of itself.
 #[derive(Debug, Clone, Default)]
 struct Known {
+    simulators: u64,
     tick_rate: Option<i32>,
     variables: usize,
     sessions: u64,
@@ -151,7 +202,7 @@ impl TickRecorder {
     /// # Errors
     /// If the files could not be written.
     pub fn open(options: TickRecordOptions) -> anyhow::Result<TickRecorder> {
-        options.files.check()?;
+        Files::<TickContent>::check(&options.files)?;
         Ok(TickRecorder { options })
     }
 
@@ -164,10 +215,11 @@ impl TickRecorder {
             is_over: AtomicBool::new(false),
             is_full: AtomicBool::new(false),
             reason: Mutex::new(None),
+            received: AtomicU64::new(0),
             missed: AtomicU64::new(0),
             torn: AtomicU64::new(0),
+            queued_bytes: AtomicU64::new(0),
             dropped_in_queue: AtomicU64::new(0),
-            simulators: AtomicU64::new(0),
             is_connected: AtomicBool::new(false),
             problem: Mutex::new(None),
             forwards: options
@@ -213,28 +265,31 @@ fn read(shared: &Shared, options: &TickRecordOptions, messages: &SyncSender<Mess
     let mut outlet = Outlet::new(shared, options);
     let ended = |reason| *lock(&shared.reason) = Some(reason);
     let mut absent_since = Instant::now();
+    let mut has_begun = false;
     loop {
         // What is there when it ends is still taken.
         let is_last = shared.is_over.load(Ordering::Acquire);
         let state = reader.poll(&mut |event| match event {
             Event::Start(start) => {
-                shared.simulators.fetch_add(1, Ordering::Relaxed);
+                has_begun = true;
                 outlet.start(&start.schema.variables);
-                messages.send(Message::Start(start)).ok();
+                shared.wait_for_room();
+                shared.queue(messages, Message::Start(start));
             }
             Event::Session { text, update } => {
                 let time = now();
-                let message = Message::Session { text, update, time };
-                messages.send(message).ok();
+                shared.wait_for_room();
+                shared.queue(messages, Message::Session { text, update, time });
             }
             Event::Tick { tick, bytes } => {
                 shared.progress.note();
+                shared.received.fetch_add(1, Ordering::Relaxed);
                 let message = Message::Tick {
                     tick,
                     time: now(),
                     bytes: bytes.to_vec(),
                 };
-                if let Err(TrySendError::Full(_)) = messages.try_send(message) {
+                if !shared.queue(messages, message) {
                     shared.dropped_in_queue.fetch_add(1, Ordering::Relaxed);
                 }
                 outlet.send(bytes);
@@ -250,13 +305,13 @@ fn read(shared: &Shared, options: &TickRecordOptions, messages: &SyncSender<Mess
         match state {
             State::Live { is_new } => {
                 absent_since = Instant::now();
+                *lock(&shared.problem) = None;
                 if !is_new {
-                    reader.wait(TICK_WAIT);
+                    reader.wait();
                 }
             }
             State::Waiting => {
-                *lock(&shared.problem) = reader.why().map(Into::into);
-                let has_begun = shared.simulators.load(Ordering::Relaxed) > 0;
+                *lock(&shared.problem) = reader.problem().cloned();
                 if options
                     .wait
                     .is_some_and(|wait| absent_since.elapsed() >= wait)
@@ -266,7 +321,7 @@ fn read(shared: &Shared, options: &TickRecordOptions, messages: &SyncSender<Mess
                         false => StopReason::Absent,
                     });
                 }
-                thread::sleep(LOOK);
+                reader.wait();
             }
             State::Lost if !options.follow => return ended(StopReason::Disconnected),
             State::Lost => {}
@@ -316,8 +371,13 @@ impl<'a> Outlet<'a> {
         };
     }
 
+    /// Whether there is anything to say of a tick.
+    fn has_content(&self) -> bool {
+        matches!(self.encoding, TickEncoding::Raw) || !self.variables.is_empty()
+    }
+
     fn send(&mut self, record: &[u8]) {
-        if self.forwarders.is_empty() {
+        if self.forwarders.is_empty() || !self.has_content() {
             return;
         }
         let payload = match self.encoding {
@@ -362,6 +422,8 @@ fn write(
         options,
         files: None,
         start: None,
+        is_titled: true,
+        titled: Instant::now(),
     };
     let result = writer.run(messages);
     let is_full = !matches!(result, Ok(true));
@@ -381,6 +443,9 @@ struct Writer<'a> {
     files: Option<Files<TickContent>>,
     /// What the next file begins with.
     start: Option<TickStart>,
+    /// Whether its session string was looked into, and when that was last.
+    is_titled: bool,
+    titled: Instant,
 }
 
 impl Writer<'_> {
@@ -388,7 +453,12 @@ impl Writer<'_> {
     fn run(&mut self, messages: &Receiver<Message>) -> anyhow::Result<bool> {
         let mut ticked = Instant::now();
         loop {
-            match messages.recv_timeout(TICK) {
+            let message = messages.recv_timeout(TICK);
+            if let Ok(message) = &message {
+                let queued = &self.shared.queued_bytes;
+                queued.fetch_sub(message.bytes(), Ordering::Relaxed);
+            }
+            match message {
                 Ok(Message::Start(start)) => self.start(start)?,
                 Ok(Message::Session { text, update, time }) => self.session(text, update, time),
                 Ok(Message::Tick { tick, time, bytes }) => {
@@ -419,10 +489,12 @@ impl Writer<'_> {
     /// Begins a file; that of another simulator ends.
     fn start(&mut self, start: TickStart) -> anyhow::Result<()> {
         match (&mut self.files, &self.start) {
-            (Some(files), Some(before)) => files.end(before, now())?,
+            (Some(files), Some(before)) => files.begin_another(before, &start, now())?,
             _ => self.files = Some(Files::create(self.options.clone(), &start, now())?),
         }
+        self.tell();
         let mut known = lock(&self.shared.known);
+        known.simulators += 1;
         known.tick_rate = Some(start.schema.tick_rate);
         known.variables = start.schema.variables.len();
         known.sessions += u64::from(!start.session.is_empty());
@@ -436,17 +508,23 @@ impl Writer<'_> {
         if let Some(files) = &mut self.files {
             files.change(|content| content.session(&text, update, time));
         }
-        let mut known = lock(&self.shared.known);
-        known.sessions += 1;
-        known.title = title(&text);
-        drop(known);
+        lock(&self.shared.known).sessions += 1;
         if let Some(start) = &mut self.start {
             start.session = text;
             start.session_update = update;
+            self.is_titled = false;
         }
     }
 
-    fn tell(&self) {
+    fn tell(&mut self) {
+        if let Some(start) = self.start.as_ref().filter(|_| !self.is_titled)
+            && self.titled.elapsed() > TITLE_INTERVAL
+        {
+            let title = title(&start.session);
+            lock(&self.shared.known).title = title;
+            self.is_titled = true;
+            self.titled = Instant::now();
+        }
         if let Some(files) = &self.files {
             lock(&self.shared.written).clone_from(&files.written);
         }
@@ -478,9 +556,11 @@ impl TickReport {
         let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let written = lock(&shared.written).clone();
         let known = lock(&shared.known).clone();
+        let problem = lock(&shared.problem).clone();
         let forwards = options.forwards.iter().zip(&shared.forwards);
         TickReport {
-            elapsed: shared.progress.started.elapsed(),
+            elapsed: shared.progress.since_first().unwrap_or_default(),
+            received: load(&shared.received),
             ticks: written.records,
             tick_bytes: written.payload_bytes,
             file_bytes: written.bytes,
@@ -490,12 +570,20 @@ impl TickReport {
             dropped_in_queue: load(&shared.dropped_in_queue),
             torn: load(&shared.torn),
             sessions: known.sessions,
-            simulators: load(&shared.simulators),
+            simulators: known.simulators,
             is_connected: shared.is_connected.load(Ordering::Relaxed),
             tick_rate: known.tick_rate,
             variables: known.variables,
             title: known.title,
-            problem: lock(&shared.problem).clone(),
+            problem: match &problem {
+                Some(Problem::Senseless(what)) => Some(format!("{}: {what}", options.place)),
+                _ => None,
+            },
+            absence: match problem {
+                Some(Problem::Absent(why)) => Some(why),
+                _ => None,
+            },
+            waiting: shared.progress.started.elapsed(),
             forwards: forwards
                 .map(|(target, counts)| counts.report(*target))
                 .collect(),

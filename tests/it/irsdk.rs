@@ -598,14 +598,6 @@ fn recordings_end_by_rule_and_rotate() {
     assert_eq!(done.report["reason"], "duration");
     let count = ticks(&place.path("a.ibt")).len();
     assert!((20..=70).contains(&count), "{count}");
-    // Two rooms for the session string, and half a second of ticks.
-    let done = record(&place, &map, &["-o", "b.ibt", "--max-size", "10000"]).done();
-    assert_eq!(done.report["reason"], "size");
-    assert!(done.number("file_bytes") <= 10_000);
-    assert_eq!(
-        ticks(&place.path("b.ibt")).len() as u64,
-        done.number("ticks")
-    );
     let done = record(
         &place,
         &map,
@@ -640,6 +632,203 @@ fn recordings_end_by_rule_and_rotate() {
     );
     is_over.store(true, Ordering::Relaxed);
     publisher.join().expect("published");
+    for arguments in [["--max-size", "1MB"], ["--rotate", "1999kB"]] {
+        let run = place.run(&[&["record", "iracing", "--map", &map], &arguments[..]].concat());
+        assert_eq!(run.code, 2);
+        assert!(run.stderr.contains("must be 2MB or more"), "{}", run.stderr);
+    }
+}
+
+#[test]
+fn files_keep_to_their_size_whatever_grows() {
+    let place = Workplace::new();
+    let map = place.path("memory").display().to_string();
+    let recordings = [
+        // Session strings count as much as ticks.
+        ["-o", "a.ibt", "--max-size", "2MB"],
+        ["-o", "b.ibt", "--rotate", "2MB"],
+    ]
+    .map(|arguments| record(&place, &map, &arguments));
+    let published = fake_simulator::publish(&fake_simulator::Options {
+        map: Some(map),
+        rate: Some(1_000.0),
+        seconds: 1.0,
+        change_every: Some(2),
+        ..Default::default()
+    });
+    published.expect("published");
+    let [limited, rotated] = recordings.map(Recording::done);
+    assert_eq!(limited.report["reason"], "size");
+    let size = |names: &[&str]| -> u64 {
+        let length = |name: &&str| std::fs::metadata(place.path(name)).expect("a file").len();
+        names.iter().map(length).sum()
+    };
+    let bytes = size(&["a.ibt", "a.session.yaml"]);
+    assert_eq!(limited.number("file_bytes"), bytes);
+    assert!((1_900_000..=2_000_000).contains(&bytes), "{bytes}");
+    assert!(rotated.number("files") >= 2, "{}", rotated.report);
+    for (name, bytes) in place.files("") {
+        let is_of_ring = name.starts_with("b-") && name.ends_with(".ibt");
+        assert!(
+            !is_of_ring || bytes.len() <= 2_000_000,
+            "{name}: {}",
+            bytes.len()
+        );
+    }
+}
+
+#[test]
+fn names_that_are_taken_are_left_alone() {
+    let place = Workplace::new();
+    let mut memory = Memory::create(place.path("memory"));
+    // A session string left over would be told before the simulator comes.
+    place.write("a.session.yaml", "mine");
+    let run = place.run(&["record", "iracing", "--map", "memory", "-o", "a.ibt"]);
+    assert_eq!(run.code, 1);
+    assert!(
+        run.stderr
+            .contains("a.session.yaml exists already; --force"),
+        "{}",
+        run.stderr
+    );
+    // So would a folder that takes nothing.
+    place.write("file", "mine");
+    let run = place.run(&["record", "iracing", "--map", "memory", "-o", "file/a.ibt"]);
+    assert_eq!(run.code, 1);
+    assert!(
+        run.stderr.contains("cannot write to file"),
+        "{}",
+        run.stderr
+    );
+    // A second file finds a name of its own.
+    place.write("b-2.ibt", "mine");
+    place.write("b-3.session.yaml", "mine");
+    let mut recording = record(&place, memory.name(), &["-o", "b.ibt", "--force"]);
+    memory.publish_all(1_000..=1_005);
+    wait_for_ticks(&mut recording, 6);
+    for buffer in 0..3 {
+        memory.set(48 + 16 * buffer, 0);
+    }
+    memory.publish_all(1..=5);
+    wait_for_ticks(&mut recording, 11);
+    memory.connect(false);
+    assert_eq!(recording.done().code, Some(0));
+    assert_eq!(ticks(&place.path("b-4.ibt")), [1, 2, 3, 4, 5]);
+    let files = place.files("");
+    for name in ["a.session.yaml", "b-2.ibt", "b-3.session.yaml", "file"] {
+        assert_eq!(files[name], b"mine", "{name}");
+    }
+}
+
+#[test]
+fn only_what_moves_is_a_simulator() {
+    let place = Workplace::new();
+    let mut memory = Memory::create(place.path("memory"));
+    memory.publish_all(98..=100);
+    // It says that it is connected, but that is all.
+    let run = place.run(&[
+        "record", "iracing", "--map", "memory", "-o", "a.ibt", "--wait", "2500ms",
+    ]);
+    assert_eq!(run.code, 1);
+    assert!(
+        run.stderr.contains("memory: its ticks stand still"),
+        "{}",
+        run.stderr
+    );
+    assert!(!place.path("a.ibt").exists());
+    // Whoever comes late has missed nothing, and what there is in a row is taken.
+    let mut recording = record(&place, memory.name(), &["-o", "a.ibt", "--follow"]);
+    thread::sleep(Duration::from_millis(100));
+    memory.publish_all(101..=105);
+    wait_for_ticks(&mut recording, 5);
+    // One that pauses, says so, and goes on counting is the same one.
+    memory.connect(false);
+    recording.wait_for(|event| event["is_connected"] == false);
+    memory.connect(true);
+    memory.publish_all(106..=110);
+    recording.wait_for(|event| event["received"].as_u64() >= Some(10));
+    recording.signal("-INT");
+    let done = recording.done();
+    assert_eq!(done.number("lost"), 0);
+    let mut all = ticks(&place.path("a.ibt"));
+    all.extend(ticks(&place.path("a-2.ibt")));
+    let first = all[0];
+    assert!((99..=101).contains(&first), "{all:?}");
+    assert_eq!(all, (first..=110).collect::<Vec<_>>());
+}
+
+#[test]
+fn of_an_old_simulator_the_buffer_that_may_be_written_to_is_not_read() {
+    let place = Workplace::new();
+    let mut memory = Memory::create(place.path("memory"));
+    let mut recording = record(&place, memory.name(), &["-o", "a.ibt"]);
+    let mut publish = |tick: i32| {
+        memory.publish(tick);
+        // Nothing tells when it began to write.
+        for buffer in 0..3 {
+            memory.set(48 + 16 * buffer + 8, 0);
+        }
+        thread::sleep(Duration::from_millis(10));
+    };
+    (1..=10).for_each(&mut publish);
+    // Some count in steps; each but the oldest buffer is there.
+    (12..=60).step_by(2).for_each(&mut publish);
+    wait_for_ticks(&mut recording, 35);
+    memory.connect(false);
+    let done = recording.done();
+    let expected: Vec<i32> = (1..=10).chain((12..=60).step_by(2)).collect();
+    assert_eq!(ticks(&place.path("a.ibt")), expected);
+    assert_eq!(done.number("missed"), 25);
+}
+
+#[test]
+fn a_replay_does_not_write_beside_another_program() {
+    let place = Workplace::new();
+    let map = place.path("memory").display().to_string();
+    let published = thread::spawn({
+        let map = Some(map.clone());
+        move || {
+            fake_simulator::publish(&fake_simulator::Options {
+                map,
+                rate: Some(60.0),
+                seconds: 2.0,
+                ..Default::default()
+            })
+            .map_err(|error| error.to_string())
+        }
+    });
+    thread::sleep(Duration::from_millis(1_000));
+    let run = place.run(&["replay", &sample_path(), "--map", &map]);
+    assert_eq!(run.code, 1);
+    assert!(
+        run.stderr
+            .contains("belongs to a simulator that is running"),
+        "{}",
+        run.stderr
+    );
+    published.join().expect("no panic").expect("published");
+    // What one has left behind is taken over.
+    place.succeed(&["replay", &sample_path(), "--map", &map, "--speed", "10"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_is_no_memory() {
+    let place = Workplace::new();
+    let made = std::process::Command::new("mkfifo")
+        .arg(place.path("pipe"))
+        .status();
+    assert!(made.expect("mkfifo runs").success());
+    let run = place.run(&["record", "iracing", "--map", "pipe", "--wait", "100ms"]);
+    assert_eq!(run.code, 1);
+    assert!(
+        run.stderr.contains("pipe: it is not a file"),
+        "{}",
+        run.stderr
+    );
+    let run = place.run(&["replay", &sample_path(), "--map", "pipe"]);
+    assert_eq!(run.code, 1);
+    assert!(run.stderr.contains("it is not a file"), "{}", run.stderr);
 }
 
 #[test]
@@ -769,6 +958,16 @@ fn what_cannot_be_replayed_into_memory_is_refused() {
             "--filter",
         ),
         (
+            vec!["replay", &ibt, "--map", "m", "--reorder", "1%"],
+            2,
+            "--reorder is for datagrams",
+        ),
+        (
+            vec!["replay", &ibt, "--map", "m", "--ttl", "4"],
+            2,
+            "--ttl is about what is sent",
+        ),
+        (
             vec!["replay", &ibt, "--map", "m", "--encode", "raw"],
             2,
             "there is no --to",
@@ -819,10 +1018,7 @@ fn what_only_windows_has_is_refused_elsewhere() {
     ] {
         let run = place.run(&arguments);
         assert_eq!(run.code, 2, "{arguments:?}: {}", run.stderr);
-        assert!(
-            run.stderr
-                .contains("only Windows has shared memory with names")
-        );
+        assert!(run.stderr.contains("on Windows alone"));
     }
     for arguments in [
         &["telemetry", "start"][..],
@@ -858,7 +1054,7 @@ fn memory_that_is_none_is_waited_for() {
     assert_eq!(run.code, 1);
     assert!(
         run.stderr
-            .contains("nothing: no simulator has come within 100ms"),
+            .contains("no simulator has come within 100ms: nothing: it is not there"),
         "{}",
         run.stderr
     );

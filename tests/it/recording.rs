@@ -90,7 +90,8 @@ impl Recording {
         loop {
             let event = self.events.recv_timeout(PATIENCE).unwrap_or_else(|_| {
                 let code = self.child.try_wait();
-                panic!("no such event; ended: {code:?}; seen: {:?}", self.seen)
+                let last = self.seen.last();
+                panic!("no such event; ended: {code:?}; the last one: {last:?}")
             });
             self.seen.push(event.clone());
             if is_it(&event) {

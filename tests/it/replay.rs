@@ -187,7 +187,7 @@ fn distances_are_those_of_the_capture() {
         let run = place.succeed(&command);
         assert!(run.stderr.contains("sent 7 datagrams"), "{}", run.stderr);
         assert!(
-            run.stderr.contains("after their moments: p50"),
+            run.stderr.contains("later than their moments: p50"),
             "{}",
             run.stderr
         );

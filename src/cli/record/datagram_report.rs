@@ -9,7 +9,8 @@ use indicatif::ProgressBar;
 use serde_json::{Value, json};
 
 use super::report::{
-    JSON_INTERVAL, destination, end, forwards, rate, spinner, summarise_forwards, warn_forwards,
+    JSON_INTERVAL, destination, end, forwards, note_reason, rate, spinner, summarise_forwards,
+    warn_forwards,
 };
 use crate::cli::messages::Messages;
 use crate::cli::values;
@@ -236,6 +237,7 @@ pub(super) fn summarise(report: &Report, messages: &Messages) {
         ));
     }
     summarise_forwards(&report.forwards, "datagrams", messages);
+    note_reason(report.reason, messages);
     warn(report, messages);
 }
 

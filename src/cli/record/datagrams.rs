@@ -95,7 +95,7 @@ impl Datagrams {
             forwards: self.forward.clone(),
             files: self.files.options(destination, extension),
             datagrams,
-            rules: self.files.rules(),
+            rules: self.files.rules(false),
             formats,
         };
         let is_stream = matches!(options.files.output, Output::Stdout);

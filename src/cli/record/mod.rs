@@ -53,8 +53,9 @@ enum Source {
     ///
     /// Waits for the simulator, and writes all that it shares with other
     /// programs: cars, cameras and more, which its own recordings lack. Beside
-    /// the .ibt lies a .session.yaml with all that the session string has been.
-    #[command(after_long_help = EXIT_STATUS)]
+    /// the .ibt lies a .session.yaml with all that the session string has been. A
+    /// simulator that begins anew, or whose variables change, gets another file.
+    #[command(after_long_help = format!("{TICK_EXAMPLES}\n\n{EXIT_STATUS}"))]
     Iracing(Ticks),
 }
 
@@ -65,9 +66,14 @@ const EXAMPLES: &str = "Examples:
   simtel record udp --listen 30000 --listen '[::1]:30001' -o both.pcapng
   simtel record f1 -o /var/lib/telemetry/ --rotate 10m --keep 144
   simtel record f1 -o - | simtel convert - -o out
+  simtel record iracing -o stints/ --follow";
+
+const TICK_EXAMPLES: &str = "Examples:
+  simtel record iracing
   simtel record iracing -o stints/ --follow
   simtel record iracing --forward 192.168.1.9:9000 --encode json --columns 'Speed,Gear,RPM'
-  simtel record iracing --map /dev/shm/iracing -o stint.ibt --wait 60s";
+  simtel replay stint.ibt --map /dev/shm/iracing &
+  simtel record iracing --map /dev/shm/iracing -o again.ibt --wait 60s";
 
 const EXIT_STATUS: &str = "Exit status:
   0  the recording is complete, however it was ended
@@ -83,7 +89,7 @@ struct FileArguments {
     /// file here]
     #[arg(short, long, value_name = "PATH")]
     output: Option<PathBuf>,
-    /// End after this time
+    /// End after this time; that of ticks counts from the first one
     #[arg(long, value_name = "TIME", value_parser = values::duration)]
     duration: Option<Duration>,
     /// End once nothing has arrived for this time, but not before the first
@@ -158,6 +164,16 @@ impl FileArguments {
         }
     }
 
+    /// The first option that limits a file to less than this.
+    fn limit_below(&self, least: u64) -> Option<&'static str> {
+        let is_below =
+            |rotation: &Rotation| matches!(rotation, Rotation::Size(size) if *size < least);
+        if self.rotate.iter().any(is_below) {
+            return Some("--rotate");
+        }
+        (self.max_size.is_some_and(|size| size < least)).then_some("--max-size")
+    }
+
     fn rotates(&self) -> bool {
         !self.rotate.is_empty()
     }
@@ -174,9 +190,11 @@ impl FileArguments {
         }
     }
 
-    fn rules(&self) -> StopRules {
+    /// When it ends; whether --duration counts from the first arrival.
+    fn rules(&self, from_first: bool) -> StopRules {
         StopRules {
             duration: self.duration,
+            from_first,
             idle: self.idle_stop,
         }
     }

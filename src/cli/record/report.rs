@@ -66,6 +66,20 @@ fn reason_text(reason: StopReason) -> &'static str {
     }
 }
 
+/// Says why it ended, if not because somebody wanted it to.
+pub(super) fn note_reason(reason: Option<StopReason>, messages: &Messages) {
+    let text = match reason {
+        Some(StopReason::Duration) => "the time of --duration is over",
+        Some(StopReason::Idle) => "nothing more came for the time of --idle-stop",
+        Some(StopReason::Size) => "the size of --max-size is reached",
+        Some(StopReason::Disconnected) => "the simulator has gone",
+        Some(StopReason::Closed | StopReason::Interrupted | StopReason::Absent)
+        | Some(StopReason::Failed)
+        | None => return,
+    };
+    messages.note(format_args!("  ended: {text}"));
+}
+
 pub(super) fn forwards(forwards: &[ForwardReport]) -> Value {
     let forwards = forwards.iter().map(|forward| {
         json!({

@@ -7,12 +7,15 @@ use indicatif::ProgressBar;
 use serde_json::{Value, json};
 
 use super::report::{
-    JSON_INTERVAL, destination, end, forwards, rate, spinner, summarise_forwards, warn_forwards,
+    JSON_INTERVAL, destination, end, forwards, note_reason, rate, spinner, summarise_forwards,
+    warn_forwards,
 };
 use crate::cli::messages::Messages;
 use crate::cli::values;
 use crate::live::TickReport;
 
+/// When to tell that no tick comes any more.
+const SILENCE: Duration = Duration::from_secs(5);
 /// When to ask whether there is a simulator at all.
 const NOTHING_YET: Duration = Duration::from_secs(10);
 
@@ -28,6 +31,9 @@ pub(super) struct Status<'a> {
     simulators: u64,
     was_connected: bool,
     has_asked: bool,
+    /// Since when there has been no tick, behind how many, and whether that was
+    /// said.
+    silence: (Instant, u64, bool),
     /// What was last said to be wrong.
     said: [Option<String>; 2],
 }
@@ -43,6 +49,7 @@ impl<'a> Status<'a> {
             simulators: 0,
             was_connected: false,
             has_asked: false,
+            silence: (Instant::now(), 0, false),
             said: [None, None],
         }
     }
@@ -76,12 +83,29 @@ impl<'a> Status<'a> {
             self.bar.set_message(line(report, rate));
             self.bar.tick();
         }
-        let is_waiting = report.simulators == 0 && report.problem.is_none();
-        if is_waiting && report.elapsed > NOTHING_YET && !self.has_asked {
+        if let Some(why) = report.absence.filter(|_| report.simulators == 0)
+            && report.waiting > NOTHING_YET
+            && !self.has_asked
+        {
             self.has_asked = true;
-            let question = "no simulator yet: is iRacing running, with irsdkEnableMem=1 in its \
-                            app.ini?";
+            let question = format!(
+                "no simulator yet: {why}; is iRacing running, with irsdkEnableMem=1 in its app.ini?"
+            );
             self.bar.suspend(|| self.messages.note(question));
+        }
+        self.note_silence(report);
+    }
+
+    /// Says once that a simulator has come to a halt.
+    fn note_silence(&mut self, report: &TickReport) {
+        if report.received != self.silence.1 || !report.is_connected {
+            self.silence = (Instant::now(), report.received, false);
+        }
+        let (since, _, was_said) = &mut self.silence;
+        if since.elapsed() > SILENCE && !*was_said {
+            *was_said = true;
+            let text = "no new tick for 5 s: is the simulator paused, or has it died?";
+            self.bar.suspend(|| self.messages.note(text));
         }
     }
 
@@ -91,7 +115,6 @@ impl<'a> Status<'a> {
 
     /// A line for each simulator that comes and goes.
     fn say_what_is_new(&mut self, report: &TickReport) {
-        // Its file is begun a moment after it has come.
         if report.simulators != self.simulators
             && let Some(path) = &report.path
         {
@@ -118,8 +141,8 @@ impl<'a> Status<'a> {
     /// Ticks a second since the last time.
     fn rate(&mut self, report: &TickReport) -> f64 {
         let (moment, ticks) = self.before;
-        self.before = (Instant::now(), report.ticks);
-        rate(report.ticks, ticks, moment.elapsed())
+        self.before = (Instant::now(), report.received);
+        rate(report.received, ticks, moment.elapsed())
     }
 }
 
@@ -135,7 +158,7 @@ fn line(report: &TickReport, rate: f64) -> String {
         lost => format!("{} LOST", values::count(lost)),
     });
     parts.push(values::elapsed(report.elapsed));
-    parts.push(values::count(report.ticks));
+    parts.push(values::count(report.received));
     parts.push(values::bytes(report.file_bytes));
     parts.join(" · ")
 }
@@ -148,6 +171,7 @@ pub(super) fn report(report: &TickReport) -> Value {
 fn counts(report: &TickReport) -> Value {
     json!({
         "seconds": report.elapsed.as_secs_f64(),
+        "received": report.received,
         "ticks": report.ticks,
         "bytes": report.tick_bytes,
         "lost": report.lost(),
@@ -160,7 +184,7 @@ fn counts(report: &TickReport) -> Value {
         "tick_rate": report.tick_rate,
         "variables": report.variables,
         "title": report.title,
-        "problem": report.problem,
+        "problem": report.problem.as_deref().or(report.absence),
         "file": report.path,
         "files": report.files,
         "file_bytes": report.file_bytes,
@@ -171,8 +195,11 @@ fn counts(report: &TickReport) -> Value {
 
 /// What a recording came to, for people.
 pub(super) fn summarise(report: &TickReport, messages: &Messages) {
-    if report.files == 0 {
-        messages.note("nothing was recorded: there was no simulator");
+    if report.simulators == 0 {
+        // If it failed, the error says why.
+        if report.failure.is_none() {
+            messages.note("nothing was recorded: no simulator has come");
+        }
         return;
     }
     messages.note(format_args!(
@@ -189,10 +216,11 @@ pub(super) fn summarise(report: &TickReport, messages: &Messages) {
         values::count(report.simulators)
     ));
     summarise_forwards(&report.forwards, "ticks", messages);
+    note_reason(report.reason, messages);
     if report.missed > 0 {
         messages.warning(format_args!(
             "{} ticks were missed: the simulator had written others over them before they could \
-             be read; a machine less busy helps",
+             be read; a machine less busy, or a slower replay, helps",
             values::count(report.missed)
         ));
     }

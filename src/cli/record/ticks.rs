@@ -45,6 +45,9 @@ pub(super) struct Ticks {
     pub(super) files: FileArguments,
 }
 
+/// What files may be limited to at least, in bytes.
+const SMALLEST_LIMIT: u64 = 2_000_000;
+
 impl Ticks {
     pub(super) fn run(self, messages: &Messages) -> anyhow::Result<Outcome> {
         let is_json = self.encode == EncodingName::Json;
@@ -71,9 +74,16 @@ impl Ticks {
                 }
             },
         };
+        if let Some(option) = self.files.limit_below(SMALLEST_LIMIT) {
+            let message = format!(
+                "an .ibt begins with about a megabyte, room for the session string: {option} must \
+                 be 2MB or more"
+            );
+            return Err(UsageError(message).into());
+        }
         let options = TickRecordOptions {
             files: self.files.options(output, "ibt"),
-            rules: self.files.rules(),
+            rules: self.files.rules(true),
             wait: self.wait,
             follow: self.follow,
             forwards: self.forward.clone(),
@@ -107,10 +117,12 @@ impl Ticks {
             return Err(error);
         }
         if done.reason == Some(StopReason::Absent) {
-            let why = done.problem.map_or(String::new(), |why| format!(": {why}"));
+            let absence = done.absence.map(|why| format!("{place}: {why}"));
+            let why = done.problem.or(absence);
             bail!(
-                "{place}: no simulator has come within {}{why}",
-                humantime::format_duration(self.wait.unwrap_or_default())
+                "no simulator has come within {}: {}",
+                humantime::format_duration(self.wait.unwrap_or_default()),
+                why.unwrap_or_default()
             );
         }
         match done.lost() {

@@ -48,6 +48,8 @@ pub(in crate::live) struct DatagramContent {
     closing_bytes: u64,
     /// The listener of the last datagram.
     last: usize,
+    /// Always empty.
+    sidecar: Vec<u8>,
 }
 
 impl Content for DatagramContent {
@@ -72,6 +74,7 @@ impl Content for DatagramContent {
                 CaptureFormat::PcapNg => STATISTICS_BLOCK * interfaces.len() as u64,
             },
             last: 0,
+            sidecar: Vec::new(),
         })
     }
 
@@ -133,7 +136,7 @@ impl Content for DatagramContent {
         Vec::new()
     }
 
-    fn take_sidecar(&mut self) -> Vec<u8> {
-        Vec::new()
+    fn sidecar(&mut self) -> &mut Vec<u8> {
+        &mut self.sidecar
     }
 }

@@ -79,31 +79,6 @@ pub struct FileOptions {
     pub most_bytes: Option<u64>,
 }
 
-impl FileOptions {
-    /// Says beforehand what would keep the first file from being written.
-    ///
-    /// # Errors
-    /// If there is such a file already, or no folder for it.
-    pub fn check(&self) -> anyhow::Result<()> {
-        let folder = match &self.output {
-            Output::Stdout => return Ok(()),
-            Output::Named { folder, .. } => Some(folder.as_path()),
-            Output::File(path) => {
-                let is_exact = self.rotate.is_empty();
-                if is_exact && !self.force && path.exists() {
-                    bail!(exists(path));
-                }
-                path.parent()
-            }
-        };
-        let folder = folder.filter(|folder| *folder != Path::new(""));
-        folder.map_or(Ok(()), |folder| {
-            let cannot = || format!("cannot write to {}", folder.display());
-            std::fs::create_dir_all(folder).with_context(cannot)
-        })
-    }
-}
-
 fn exists(path: &Path) -> String {
     format!(
         "{} exists already; --force replaces it, and without -o each recording gets a name of its \
@@ -139,7 +114,7 @@ pub(super) trait Content: Sized {
     /// must change in it because of them.
     fn written(&mut self, length: usize) -> Vec<Patch>;
     /// What is to be added to the file beside it.
-    fn take_sidecar(&mut self) -> Vec<u8>;
+    fn sidecar(&mut self) -> &mut Vec<u8>;
 }
 
 /// The files of one recording.
@@ -195,11 +170,59 @@ enum Sink {
     File {
         file: File,
         path: PathBuf,
-        sidecar: Option<File>,
+        sidecar: Option<Sidecar>,
     },
 }
 
+/// A file beside another.
+struct Sidecar {
+    file: File,
+    path: PathBuf,
+    bytes: u64,
+    /// Whether there is something that was not synced.
+    is_dirty: bool,
+}
+
+impl Sidecar {
+    /// Begins the one beside `path`. There is no other, or it may be replaced.
+    fn create(path: &Path, ending: &str) -> anyhow::Result<Sidecar> {
+        let path = path.with_extension(ending);
+        let cannot = || format!("cannot write {}", path.display());
+        Ok(Sidecar {
+            file: File::create(&path).with_context(cannot)?,
+            path,
+            bytes: 0,
+            is_dirty: false,
+        })
+    }
+}
+
 impl<C: Content> Files<C> {
+    /// Says beforehand what would keep the first file from being written.
+    ///
+    /// # Errors
+    /// If there is such a file already, or no folder that takes it.
+    pub fn check(options: &FileOptions) -> anyhow::Result<()> {
+        let folder = match &options.output {
+            Output::Stdout => return Ok(()),
+            Output::Named { folder, .. } => Some(folder.as_path()),
+            Output::File(path) => {
+                let sidecar = C::SIDECAR.map(|ending| path.with_extension(ending));
+                let is_exact = options.rotate.is_empty() && !options.force;
+                let mut paths = [Some(path.clone()), sidecar].into_iter().flatten();
+                if let Some(path) = paths.find(|path| is_exact && path.exists()) {
+                    bail!(exists(&path));
+                }
+                path.parent()
+            }
+        };
+        let folder = folder.filter(|folder| *folder != Path::new(""));
+        let folder = folder.unwrap_or(Path::new("."));
+        let probe = std::fs::create_dir_all(folder).and_then(|()| tempfile::tempfile_in(folder));
+        probe.with_context(|| format!("cannot write to {}", folder.display()))?;
+        Ok(())
+    }
+
     /// Begins the first file, so that one that cannot be written is known at
     /// once. `now` is in nanoseconds since 1970.
     ///
@@ -220,7 +243,9 @@ impl<C: Content> Files<C> {
             abandoned: Arc::default(),
             options,
         };
-        files.begin(context, now)?;
+        if !files.begin(context, now)? {
+            bail!("what a file begins with is more already than --max-size allows");
+        }
         Ok(files)
     }
 
@@ -235,7 +260,9 @@ impl<C: Content> Files<C> {
     ) -> anyhow::Result<bool> {
         loop {
             let Some(current) = &mut self.current else {
-                self.begin(context, C::time(record))?;
+                if !self.begin(context, C::time(record))? {
+                    return Ok(false);
+                }
                 continue;
             };
             let before = current.content.bytes().len();
@@ -309,7 +336,15 @@ impl<C: Content> Files<C> {
         };
         current.synced = Instant::now();
         current.is_dirty = false;
-        if let Sink::File { file, path, .. } = &current.sink {
+        if let Sink::File {
+            file,
+            path,
+            sidecar,
+        } = &mut current.sink
+        {
+            if let Some(sidecar) = sidecar.as_mut().filter(|sidecar| sidecar.is_dirty) {
+                sidecar.is_dirty = !self.syncer.sync(&sidecar.file);
+            }
             if is_removed(file) {
                 bail!(
                     "{} was removed while it was written to: what it held is lost, and the \
@@ -323,6 +358,21 @@ impl<C: Content> Files<C> {
         Ok(())
     }
 
+    /// Ends the current file, and begins another at once.
+    ///
+    /// # Errors
+    /// If something cannot be written.
+    pub fn begin_another(
+        &mut self,
+        before: C::Context<'_>,
+        context: C::Context<'_>,
+        now: i64,
+    ) -> anyhow::Result<()> {
+        self.end(before, now)?;
+        // Without room for it the next record says so.
+        self.begin(context, now).map(|_| ())
+    }
+
     /// Ends the last file and waits until all of them are on the disk.
     ///
     /// # Errors
@@ -332,15 +382,22 @@ impl<C: Content> Files<C> {
         self.syncer.finish()
     }
 
-    fn begin(&mut self, context: C::Context<'_>, now: i64) -> anyhow::Result<()> {
+    /// Begins a file; `false` if the recording would become larger than it may.
+    fn begin(&mut self, context: C::Context<'_>, now: i64) -> anyhow::Result<bool> {
+        let mut content = C::begin(context, now)?;
+        let head = (content.bytes().len() + content.sidecar().len()) as u64;
+        let most = self.options.most_bytes;
+        if most.is_some_and(|most| self.finished_bytes + head > most) {
+            return Ok(false);
+        }
         let sink = match &self.options.output {
             Output::Stdout => Sink::Stream {
                 stdout: stdout()?,
                 abandoned: self.abandoned.clone(),
             },
             Output::File(_) | Output::Named { .. } => {
-                let (file, path) = self.names.create(self.options.force, now)?;
-                let sidecar = C::SIDECAR.map(|ending| self.begin_sidecar(&path, ending));
+                let (file, path) = self.names.create(self.options.force, now, C::SIDECAR)?;
+                let sidecar = C::SIDECAR.map(|ending| Sidecar::create(&path, ending));
                 let sidecar = sidecar.transpose().inspect_err(|_| {
                     std::fs::remove_file(&path).ok();
                 })?;
@@ -358,7 +415,7 @@ impl<C: Content> Files<C> {
         self.written.files += 1;
         self.current = Some(Current {
             sink,
-            content: C::begin(context, now)?,
+            content,
             pending: Vec::new(),
             has_records: false,
             written: 0,
@@ -368,17 +425,8 @@ impl<C: Content> Files<C> {
         });
         self.keep_to_the_ring();
         // A file is one from its first moment.
-        self.flush()
-    }
-
-    /// Begins the file beside `path`.
-    fn begin_sidecar(&self, path: &Path, ending: &str) -> anyhow::Result<File> {
-        let path = path.with_extension(ending);
-        let created = match self.options.force {
-            true => File::create(&path),
-            false => File::create_new(&path),
-        };
-        created.with_context(|| format!("cannot write {}", path.display()))
+        self.flush()?;
+        Ok(true)
     }
 
     /// Ends the current file, if there is one.
@@ -394,7 +442,7 @@ impl<C: Content> Files<C> {
         let Some(current) = self.current.take() else {
             return Ok(());
         };
-        self.finished_bytes += current.written;
+        self.finished_bytes += current.total();
         if let Sink::File {
             file,
             path,
@@ -403,7 +451,7 @@ impl<C: Content> Files<C> {
         {
             self.syncer.sync_last(file);
             if let Some(sidecar) = sidecar {
-                self.syncer.sync_last(sidecar);
+                self.syncer.sync_last(sidecar.file);
             }
             self.finished.push_back(path);
         }
@@ -452,7 +500,12 @@ impl<C: Content> Files<C> {
 
     fn explain(&self, error: io::Error, current: Option<Current<C>>) -> anyhow::Error {
         let Some(Current {
-            sink: Sink::File { path, file, .. },
+            sink:
+                Sink::File {
+                    path,
+                    file,
+                    sidecar,
+                },
             written,
             ..
         }) = current
@@ -464,6 +517,10 @@ impl<C: Content> Files<C> {
             // Not even a header.
             drop(file);
             std::fs::remove_file(&path).ok();
+            if let Some(Sidecar { path, file, .. }) = sidecar {
+                drop(file);
+                std::fs::remove_file(path).ok();
+            }
             return error.context(format!("cannot write {}", path.display()));
         }
         file.sync_all().ok();
@@ -481,8 +538,21 @@ impl<C: Content> Files<C> {
 type Flushed = (u64, u64, u64);
 
 impl<C: Content> Current<C> {
-    fn size(&self) -> u64 {
-        self.written + self.content.bytes().len() as u64
+    /// With what is to be written.
+    fn size(&mut self) -> u64 {
+        let waiting = self.content.bytes().len() + self.content.sidecar().len();
+        self.total() + waiting as u64
+    }
+
+    /// Bytes in the file, and in the one beside it.
+    fn total(&self) -> u64 {
+        match &self.sink {
+            Sink::File {
+                sidecar: Some(sidecar),
+                ..
+            } => self.written + sidecar.bytes,
+            _ => self.written,
+        }
     }
 
     fn flush(&mut self) -> Result<Flushed, (Flushed, io::Error)> {
@@ -512,17 +582,19 @@ impl<C: Content> Current<C> {
         if let (Err(_), Sink::File { file, .. }) = (&result, &self.sink) {
             file.set_len(self.written + kept as u64).ok();
         }
+        let before = self.total();
         self.written += kept as u64;
         let payload = self.pending[..whole].iter().map(|(_, length)| length);
-        let flushed = (whole as u64, payload.sum(), kept as u64);
+        let (whole, payload) = (whole as u64, payload.sum());
         self.pending.clear();
         let patches = self.content.written(kept);
-        let sidecar = self.content.take_sidecar();
+        let sidecar = std::mem::take(self.content.sidecar());
         // What the file says of its records must be true, whatever happened.
         let patched = self.sink.patch(&patches, self.written);
         let result = result
             .and(patched)
             .and_then(|()| self.sink.add_to_sidecar(&sidecar));
+        let flushed = (whole, payload, self.total() - before);
         result.map(|()| flushed).map_err(|error| (flushed, error))
     }
 }
@@ -548,7 +620,12 @@ impl Sink {
             Sink::File {
                 sidecar: Some(sidecar),
                 ..
-            } => sidecar.write_all(bytes),
+            } => {
+                sidecar.file.write_all(bytes)?;
+                sidecar.bytes += bytes.len() as u64;
+                sidecar.is_dirty |= !bytes.is_empty();
+                Ok(())
+            }
             _ => Ok(()),
         }
     }

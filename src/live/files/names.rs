@@ -5,10 +5,13 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, anyhow, bail};
+use anyhow::{Context, bail};
 use chrono::DateTime;
 
 use super::{FileOptions, Output, exists};
+
+/// Names alike that are tried.
+const MOST_LIKE: u64 = 1_000;
 
 /// The names of the files, which sort in the order of their beginnings.
 pub(super) struct Names {
@@ -58,50 +61,57 @@ impl Names {
         self.stem.with_file_name(name)
     }
 
-    /// Creates the next file, which begins `now`.
-    pub fn create(&mut self, force: bool, now: i64) -> anyhow::Result<(File, PathBuf)> {
-        let is_first = self.number.is_none_or(|number| number == 1);
+    /// Creates the next file, which begins `now`. Its name is one that no file
+    /// beside it with `sidecar` as ending has either.
+    pub fn create(
+        &mut self,
+        force: bool,
+        now: i64,
+        sidecar: Option<&str>,
+    ) -> anyhow::Result<(File, PathBuf)> {
         self.created += 1;
         if self.number.is_none() {
             self.tag = self.tag.as_ref().map(|_| tag(now));
         }
-        let Some(tag) = self.tag.clone() else {
-            let path = match self.created {
-                1 => self.path(None),
-                number => self.path(Some(&number.to_string())),
+        let tags = self.candidates();
+        let is_only = tags.len() == 1;
+        for tag in tags {
+            let path = self.path(tag.as_deref());
+            let file = match create_new(&path, sidecar) {
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => match tag {
+                    None if force => File::create(&path).with_context(|| cannot(&path))?,
+                    Some(_) if !is_only => continue,
+                    _ => bail!(exists(&path)),
+                },
+                created => created.with_context(|| cannot(&path))?,
             };
-            return match create_new(&path) {
-                Err(error) if error.kind() == ErrorKind::AlreadyExists && force => {
-                    File::create(&path)
-                        .with_context(|| cannot(&path))
-                        .map(|file| (file, path))
-                }
-                Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                    bail!(exists(&path))
-                }
-                created => created
-                    .with_context(|| cannot(&path))
-                    .map(|file| (file, path)),
+            if self.tag.is_some() {
+                self.tag = tag;
+            }
+            self.number = self.number.map(|number| number + 1);
+            return Ok((file, path));
+        }
+        bail!("{} and its like exist already", self.path(None).display())
+    }
+
+    /// What the next name may have behind its stem, the best first.
+    fn candidates(&self) -> Vec<Option<String>> {
+        let Some(tag) = &self.tag else {
+            return match self.created {
+                1 => vec![None],
+                // A name that nobody has asked for must not be taken from anybody.
+                number => (number..number + MOST_LIKE)
+                    .map(|number| Some(number.to_string()))
+                    .collect(),
             };
         };
-        // Another recording may have begun in the same second.
-        let others = (2..=1_000).map(|number| format!("{tag}-{number}"));
-        for tag in std::iter::once(tag.clone()).chain(others) {
-            let path = self.path(Some(&tag));
-            match create_new(&path) {
-                Err(error) if error.kind() == ErrorKind::AlreadyExists && is_first => {}
-                created => {
-                    let file = created.with_context(|| cannot(&path))?;
-                    self.tag = Some(tag);
-                    self.number = self.number.map(|number| number + 1);
-                    return Ok((file, path));
-                }
-            }
+        // Those of a rotated recording keep the tag of the first.
+        if self.number.is_some_and(|number| number > 1) {
+            return vec![Some(tag.clone())];
         }
-        Err(anyhow!(
-            "{} and its like exist already",
-            self.path(Some(&tag)).display()
-        ))
+        // Another recording may have begun in the same second.
+        let others = (2..MOST_LIKE).map(|number| Some(format!("{tag}-{number}")));
+        std::iter::once(Some(tag.clone())).chain(others).collect()
     }
 }
 
@@ -111,7 +121,10 @@ fn tag(time: i64) -> String {
     time.format("%Y%m%dT%H%M%SZ").to_string()
 }
 
-fn create_new(path: &Path) -> io::Result<File> {
+fn create_new(path: &Path, sidecar: Option<&str>) -> io::Result<File> {
+    if sidecar.is_some_and(|ending| path.with_extension(ending).exists()) {
+        return Err(ErrorKind::AlreadyExists.into());
+    }
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
     }

@@ -98,7 +98,7 @@ impl Content for TickContent {
         self.encoder.written(length)
     }
 
-    fn take_sidecar(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.sidecar)
+    fn sidecar(&mut self) -> &mut Vec<u8> {
+        &mut self.sidecar
     }
 }

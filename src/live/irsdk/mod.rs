@@ -16,7 +16,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 pub(super) use publisher::Publisher;
-pub(super) use reader::{Event, Reader, State};
+pub(super) use reader::{Event, Problem, Reader, State};
 
 /// Where the memory lies.
 #[derive(Debug, Clone, PartialEq, Eq)]

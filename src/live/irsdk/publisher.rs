@@ -1,10 +1,13 @@
 //! Writing memory as a running simulator does: three buffers that take turns,
 //! where and in which order the simulator writes.
 
+use std::thread;
+use std::time::Duration;
+
 use anyhow::bail;
 
 use super::MapPlace;
-use super::region::Memory;
+use super::region::{Memory, Region};
 use crate::capture::TickSchema;
 use crate::capture::ibt::{Buffer, HEADER_LENGTH, Header, MOST_BUFFERS, VARIABLE_LENGTH, field};
 
@@ -16,6 +19,8 @@ const VARIABLES_ROOM: usize = 4_096 * VARIABLE_LENGTH;
 const RECORD_ROOM: usize = 24_576;
 const BUFFERS: usize = 3;
 const PAGE: usize = 4_096;
+/// Longer than any simulator takes to its next tick.
+const NEXT_TICK: Duration = Duration::from_millis(150);
 
 /// A simulator, as far as other programs can tell.
 pub(in crate::live) struct Publisher {
@@ -27,7 +32,8 @@ pub(in crate::live) struct Publisher {
 }
 
 impl Publisher {
-    /// Makes the memory, with everything in it but ticks.
+    /// Makes the memory, with everything in it but ticks; nobody looks at it until
+    /// it is connected.
     ///
     /// # Errors
     /// If it cannot be made, somebody else uses it, or it would be too large.
@@ -64,8 +70,10 @@ impl Publisher {
             newest_buffer: 0,
             buffers,
         };
+        if is_running(place) {
+            bail!("{place} belongs to a simulator that is running, or to another replay");
+        }
         let mut memory = Memory::create(place, length, is_memory)?;
-        // Nobody looks any further while it is not connected.
         memory.store(field::STATUS, 0);
         memory.write(0, &header.bytes());
         memory.write(variables, schema.headers());
@@ -78,9 +86,13 @@ impl Publisher {
             buffer: 0,
         };
         publisher.write_session(session);
-        publisher.memory.store(field::STATUS, 1);
-        publisher.memory.signal();
         Ok(publisher)
+    }
+
+    /// Says that a simulator is there.
+    pub fn connect(&mut self) {
+        self.memory.store(field::STATUS, 1);
+        self.memory.signal();
     }
 
     /// Publishes a record as the next tick, or as one `step` further.
@@ -117,6 +129,27 @@ impl Drop for Publisher {
         self.memory.store(field::STATUS, 0);
         self.memory.signal();
     }
+}
+
+/// Whether another program publishes there. Memory that says so and stands still
+/// was left behind; but the simulator itself may take a while to its first tick.
+fn is_running(place: &MapPlace) -> bool {
+    let newest = || {
+        let region = Region::open(place).ok()?;
+        let mut bytes = [0; HEADER_LENGTH];
+        region.read(0, &mut bytes).ok()?;
+        let header = Header::parse(&bytes);
+        let is_connected = header.version != 0 && header.is_connected();
+        is_connected.then(|| header.buffers.map(|buffer| buffer.tick))
+    };
+    let Some(before) = newest() else {
+        return false;
+    };
+    if *place == MapPlace::Simulator {
+        return true;
+    }
+    thread::sleep(NEXT_TICK);
+    newest().is_some_and(|now| now != before)
 }
 
 /// Whether a file begins like a simulator's memory, and not like a recording of

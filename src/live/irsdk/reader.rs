@@ -24,7 +24,21 @@ const STALLED: Duration = Duration::from_secs(1);
 /// So long without a tick, and it is gone, as the SDK's own client has it.
 const GONE: Duration = Duration::from_secs(30);
 /// Far beyond any session string.
-const LONGEST_SESSION: usize = 16 << 20;
+const LONGEST_SESSION: usize = 4 << 20;
+/// A structure that changes again within this time, and so on more often than
+/// any simulator loads another car, is left alone for a while: each change
+/// begins a file.
+const UNSTABLE: Duration = Duration::from_secs(2);
+const TRUSTED_FLIPS: u32 = 3;
+/// How long, at first and at most.
+const SHORTEST_HOLD: Duration = Duration::from_millis(50);
+const LONGEST_HOLD: Duration = Duration::from_secs(5);
+
+const NOT_CONNECTED: &str = "it says that no simulator is connected";
+/// How often memory is looked for.
+const LOOK: Duration = Duration::from_millis(10);
+/// How long to wait for the event of a new tick: about one tick.
+const TICK_WAIT: Duration = Duration::from_millis(16);
 
 /// What is found in the memory.
 pub(in crate::live) enum Event<'a> {
@@ -52,24 +66,48 @@ pub(in crate::live) enum State {
     Lost,
 }
 
+/// Why there is nothing to read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::live) enum Problem {
+    /// There is no simulator yet.
+    Absent(&'static str),
+    /// What there is makes no sense, now.
+    Senseless(String),
+}
+
+impl From<io::Error> for Problem {
+    fn from(error: io::Error) -> Problem {
+        match error.kind() {
+            ErrorKind::NotFound => Problem::Absent("it is not there"),
+            ErrorKind::UnexpectedEof => Problem::Absent("it is too short for any"),
+            _ => Problem::Senseless(error.to_string()),
+        }
+    }
+}
+
 /// Follows one place.
 pub(in crate::live) struct Reader {
     place: MapPlace,
     attached: Option<Attached>,
     /// Whether `Start` was said and not taken back by `Lost`.
     is_connected: bool,
-    /// The newest tick taken.
+    /// The newest tick taken, of whatever simulator.
     last: Option<i32>,
+    /// Whether that was of this one, so that those behind it are to come.
+    follows: bool,
     /// When a tick came last, or the simulator.
     heard: Instant,
     looked: Instant,
-    /// The tick at which a simulator stood still that was given up.
-    stood_at: Option<i32>,
-    why: Option<String>,
+    /// Since when a simulator that was there cannot be read.
+    detached: Option<Instant>,
+    /// When the memory was last taken for that of a simulator, how often its
+    /// structure has changed soon after that, and until when it is left alone.
+    started: Option<Instant>,
+    flips: u32,
+    held_until: Option<Instant>,
+    problem: Option<Problem>,
     record: Vec<u8>,
-    /// Ticks that were published, but not to be had any more.
     missed: u64,
-    /// Times that a tick was overwritten while it was copied.
     torn: u64,
 }
 
@@ -80,36 +118,29 @@ struct Attached {
     schema: Arc<TickSchema>,
     /// Where the variable headers lie.
     headers: Range<usize>,
-}
-
-/// Why memory cannot be followed.
-enum Problem {
-    /// There is nothing, or nothing yet.
-    Absent,
-    /// What there is makes no sense, now.
-    Senseless(String),
-}
-
-impl From<io::Error> for Problem {
-    fn from(error: io::Error) -> Problem {
-        match error.kind() {
-            ErrorKind::NotFound | ErrorKind::UnexpectedEof => Problem::Absent,
-            _ => Problem::Senseless(error.to_string()),
-        }
-    }
+    /// The newest tick when it was found: memory without a simulator stands
+    /// still, whatever it says.
+    found_at: i32,
+    /// Whether `Start` was said of it.
+    is_started: bool,
 }
 
 impl Reader {
     pub fn new(place: MapPlace) -> Reader {
+        let now = Instant::now();
         Reader {
             place,
             attached: None,
             is_connected: false,
             last: None,
-            heard: Instant::now(),
-            looked: Instant::now(),
-            stood_at: None,
-            why: None,
+            follows: false,
+            heard: now,
+            looked: now,
+            detached: None,
+            started: None,
+            flips: 0,
+            held_until: None,
+            problem: None,
             record: Vec::new(),
             missed: 0,
             torn: 0,
@@ -126,47 +157,43 @@ impl Reader {
         self.torn
     }
 
-    /// What is wrong with the memory that is there, if anything is.
-    pub fn why(&self) -> Option<&str> {
-        self.why.as_deref()
+    /// Why there is nothing to read.
+    pub fn problem(&self) -> Option<&Problem> {
+        self.problem.as_ref()
     }
 
     /// Waits until there may be something new.
-    pub fn wait(&self, patience: Duration) {
+    pub fn wait(&self) {
         match &self.attached {
-            Some(attached) => attached.region.wait(patience),
-            None => std::thread::sleep(patience),
+            Some(attached) => attached.region.wait(TICK_WAIT),
+            // Its buffers fill while it is not looked at.
+            None if self.is_connected => std::thread::sleep(LOOK / 10),
+            None => std::thread::sleep(LOOK),
         }
     }
 
     /// Hands what is new to `take`.
     pub fn poll(&mut self, take: &mut dyn FnMut(Event<'_>)) -> State {
-        if self.attached.is_none() {
-            match self.attach(take) {
-                Ok(()) => self.why = None,
-                Err(problem) => {
-                    self.why = match problem {
-                        Problem::Absent => None,
-                        Problem::Senseless(why) => Some(why),
-                    };
-                    return match self.is_connected {
-                        false => State::Waiting,
-                        true if self.heard.elapsed() > STALLED => self.lose(),
-                        true => State::Live { is_new: false },
-                    };
-                }
-            }
-        }
         match self.take_new(take) {
-            Ok(true) => {
-                self.heard = Instant::now();
-                State::Live { is_new: true }
+            Ok(is_new) => {
+                self.problem = None;
+                self.detached = None;
+                if is_new {
+                    self.heard = Instant::now();
+                    return State::Live { is_new };
+                }
+                self.is_still_there()
             }
-            Ok(false) => self.is_still_there(),
-            // Whatever it is, it is not what it was: attached anew next time.
-            Err(_) => {
-                self.attached = None;
-                State::Live { is_new: false }
+            Err(problem) => {
+                self.problem = Some(problem);
+                if !self.is_connected {
+                    return State::Waiting;
+                }
+                let detached = *self.detached.get_or_insert_with(Instant::now);
+                match detached.elapsed() > STALLED {
+                    true => self.lose(),
+                    false => State::Live { is_new: false },
+                }
             }
         }
     }
@@ -174,24 +201,69 @@ impl Reader {
     fn lose(&mut self) -> State {
         self.attached = None;
         self.is_connected = false;
-        self.stood_at = self.last.take();
+        self.follows = false;
+        self.detached = None;
         State::Lost
     }
 
+    /// Takes everything new. Whether there was a tick.
+    fn take_new(&mut self, take: &mut dyn FnMut(Event<'_>)) -> Result<bool, Problem> {
+        let attached = match self.attached.take() {
+            Some(attached) => attached,
+            None => self.attach()?,
+        };
+        // Attached again only if it is what it was.
+        let attached = self.attached.insert(attached);
+        let result = match attached.is_started {
+            true => self.take_ticks(take),
+            false => self.start(take).and_then(|is_started| match is_started {
+                true => self.take_ticks(take),
+                false => Err(Problem::Absent("its ticks stand still")),
+            }),
+        };
+        match result {
+            Err(Problem::Absent(_)) if self.waits_for_first_tick() => {}
+            Err(_) => self.attached = None,
+            Ok(_) => {}
+        }
+        result
+    }
+
+    /// Whether the memory is looked at until it moves.
+    fn waits_for_first_tick(&mut self) -> bool {
+        let is_waiting = self
+            .attached
+            .as_ref()
+            .is_some_and(|attached| !attached.is_started);
+        if !is_waiting || self.looked.elapsed() < STALLED {
+            return is_waiting;
+        }
+        // It may be memory that only we hold.
+        self.looked = Instant::now();
+        let attached = self.attached.take();
+        self.attached = attached.and_then(|attached| attached.reopen(&self.place));
+        self.attached.is_some()
+    }
+
     /// Opens the memory, and reads what all else depends on.
-    fn attach(&mut self, take: &mut dyn FnMut(Event<'_>)) -> Result<(), Problem> {
+    fn attach(&mut self) -> Result<Attached, Problem> {
+        if self.held_until.is_some_and(|until| Instant::now() < until) {
+            return Err(Problem::Senseless(
+                "its structure changes again and again".into(),
+            ));
+        }
         let region = Region::open(&self.place)?;
         let header = read_header(&region)?;
-        if header.version == 0 || !header.is_connected() {
-            return Err(Problem::Absent);
+        if header.version == 0 {
+            return Err(Problem::Absent("there is nothing in it"));
         }
         let mut start = [0; 144];
         if region.read(0, &mut start).is_ok() && is_recording(&start) {
             let what = "it is a recording, not a simulator's memory: `simtel convert` reads it";
             return Err(Problem::Senseless(what.into()));
         }
-        if self.stood_at.is_some_and(|tick| tick == newest(&header)) {
-            return Err(Problem::Absent);
+        if !header.is_connected() {
+            return Err(Problem::Absent(NOT_CONNECTED));
         }
         let wrong = |offset: usize, what: String| format!("offset {offset}: {what}");
         let headers = header
@@ -207,65 +279,103 @@ impl Reader {
         let mut damage = Damage::default();
         let schema = TickSchema::parse(&header, &bytes, headers.start, &wrong, &mut damage)
             .map_err(Problem::Senseless)?;
-        let (session, update) = read_session(&region, &header)?;
         if !is_alike(&header, &read_header(&region)?) {
             let what = "its structure changes while it is read";
             return Err(Problem::Senseless(what.into()));
         }
-        let attached = Attached {
+        // One that we have lost, and that counts on, cannot be behind that.
+        if !self.is_connected && self.last.is_some_and(|last| newest(&header) < last) {
+            self.last = None;
+        }
+        self.looked = Instant::now();
+        Ok(Attached {
             region,
-            header: Header {
-                session_update: update,
-                ..header
-            },
+            found_at: newest(&header),
+            header,
             schema: Arc::new(schema),
             headers,
+            is_started: false,
+        })
+    }
+
+    /// Says that there is a simulator, once it has shown a tick. `false` if it
+    /// has not.
+    fn start(&mut self, take: &mut dyn FnMut(Event<'_>)) -> Result<bool, Problem> {
+        let Some(attached) = &mut self.attached else {
+            return Ok(false);
         };
-        self.stood_at = None;
-        self.looked = Instant::now();
-        if !self.is_connected {
-            self.last = None;
-            self.heard = Instant::now();
+        let header = read_header(&attached.region)?;
+        if !is_alike(&header, &attached.header) {
+            return Err(Problem::Senseless("its structure has changed".into()));
         }
+        // One that we follow already has moved before.
+        let newest = newest(&header);
+        if newest == 0 || newest == attached.found_at && !self.is_connected {
+            if header.is_connected() {
+                return Ok(false);
+            }
+            self.attached = None;
+            return Err(Problem::Absent(NOT_CONNECTED));
+        }
+        let (session, update) = read_session(&attached.region, &header)?;
+        attached.header.session_update = update;
+        attached.is_started = true;
+        // What is there already is taken too, unless it was before.
+        self.last = match self.last {
+            Some(last) if !began_anew(&header, last) => Some(last.max(before_first(&header))),
+            _ => {
+                self.follows = false;
+                Some(before_first(&header))
+            }
+        };
+        let before = self.started.replace(Instant::now());
+        self.flips = match before.is_some_and(|before| before.elapsed() < UNSTABLE) {
+            true => self.flips.saturating_add(1),
+            false => 0,
+        };
         self.is_connected = true;
-        self.last.get_or_insert_with(|| before_first(&header));
+        self.heard = Instant::now();
+        self.record.resize(attached.schema.record_length, 0);
         take(Event::Start(TickStart {
             schema: attached.schema.clone(),
             session_room: room(&header, attached.region.length()),
             session,
             session_update: update,
         }));
-        self.record.resize(attached.schema.record_length, 0);
-        self.attached = Some(attached);
-        Ok(())
+        Ok(true)
     }
 
-    /// Takes everything new. Whether there was a tick.
-    fn take_new(&mut self, take: &mut dyn FnMut(Event<'_>)) -> Result<bool, Problem> {
+    /// Takes the session string, if it has changed, and all ticks that are new.
+    fn take_ticks(&mut self, take: &mut dyn FnMut(Event<'_>)) -> Result<bool, Problem> {
         let Some(attached) = &mut self.attached else {
-            return Err(Problem::Absent);
+            return Ok(false);
         };
         // Never what it said before: three ticks may have come since.
         let header = read_header(&attached.region)?;
-        if !is_alike(&header, &attached.header) {
-            return Err(Problem::Absent);
-        }
-        if header.session_update != attached.header.session_update {
-            let (text, update) = read_session(&attached.region, &header)?;
+        let mut is_alike = is_alike(&header, &attached.header);
+        if is_alike && header.session_update != attached.header.session_update {
             // A new car may have as many variables as the one before.
             let mut headers = vec![0; attached.headers.len()];
             attached.region.read(attached.headers.start, &mut headers)?;
-            if headers != attached.schema.headers() {
-                return Err(Problem::Absent);
+            is_alike = headers == attached.schema.headers();
+            if is_alike {
+                let (text, update) = read_session(&attached.region, &header)?;
+                attached.header.session_update = update;
+                take(Event::Session { text, update });
             }
-            attached.header.session_update = update;
-            take(Event::Session { text, update });
+        }
+        if !is_alike {
+            let flips = self.flips.saturating_sub(TRUSTED_FLIPS);
+            let hold = SHORTEST_HOLD.saturating_mul(1 << flips.min(10));
+            let until = Instant::now() + hold.min(LONGEST_HOLD);
+            self.held_until = (flips > 0).then_some(until);
+            return Err(Problem::Senseless("its structure has changed".into()));
         }
         let last = self.last.unwrap_or(0);
         // Asked twice: a counter may be read while it is being written.
         if began_anew(&header, last) && began_anew(&read_header(&attached.region)?, last) {
             self.last = None;
-            return Err(Problem::Absent);
+            return Err(Problem::Senseless("its ticks begin anew".into()));
         }
         let mut waiting: Vec<(i32, usize)> = buffers(&header)
             .map(|buffer| buffer.tick)
@@ -279,9 +389,11 @@ impl Reader {
                 continue;
             }
             // A simulator may begin to count anywhere.
-            if let Some(last @ 1..) = self.last {
-                self.missed += u64::try_from(tick - last - 1).unwrap_or(0);
+            if self.follows {
+                let between = i64::from(tick) - i64::from(self.last.unwrap_or(0)) - 1;
+                self.missed += u64::try_from(between).unwrap_or(0);
             }
+            self.follows = true;
             self.last = Some(tick);
             is_new = true;
             take(Event::Tick {
@@ -300,17 +412,10 @@ impl Reader {
         }
         if silence > STALLED && self.looked.elapsed() > STALLED {
             self.looked = Instant::now();
-            let Ok(region) = Region::open(&self.place) else {
+            let attached = self.attached.take();
+            self.attached = attached.and_then(|attached| attached.reopen(&self.place));
+            if self.attached.is_none() {
                 return self.lose();
-            };
-            match read_header(&region) {
-                Ok(header) if header.version != 0 && !header.is_connected() => return self.lose(),
-                // What changed in it is seen next time.
-                _ => {
-                    if let Some(attached) = &mut self.attached {
-                        attached.region = region;
-                    }
-                }
             }
         }
         State::Live { is_new: false }
@@ -318,6 +423,32 @@ impl Reader {
 }
 
 impl Attached {
+    /// Lets go of the memory, which is there for as long as somebody holds it,
+    /// and opens it again; `None` if nobody else holds it, or the simulator says
+    /// that it has ended. What changed in it is seen later.
+    fn reopen(self, place: &MapPlace) -> Option<Attached> {
+        let Attached {
+            region,
+            header,
+            schema,
+            headers,
+            found_at,
+            is_started,
+        } = self;
+        drop(region);
+        let region = Region::open(place).ok()?;
+        let has_ended =
+            read_header(&region).is_ok_and(|header| header.version != 0 && !header.is_connected());
+        (!has_ended).then_some(Attached {
+            region,
+            header,
+            schema,
+            headers,
+            found_at,
+            is_started,
+        })
+    }
+
     /// Copies the tick of a buffer. `false` if it was overwritten meanwhile, or
     /// may have been.
     fn copy(
@@ -332,7 +463,7 @@ impl Attached {
             self.region.read(buffer.offset as usize, record)?;
             let header = read_header(&self.region)?;
             if !is_alike(&header, &self.header) {
-                return Err(Problem::Absent);
+                return Err(Problem::Senseless("its structure has changed".into()));
             }
             let now = header.buffers[number];
             if now.tick != tick {
@@ -342,8 +473,8 @@ impl Attached {
                 // Older simulators do not say when they begin to write, but they
                 // take the buffer with the oldest tick.
                 0 => {
-                    let behind = i64::from(newest(&header)) - i64::from(tick);
-                    behind <= i64::from(header.buffer_count - 2).max(0)
+                    let newer = buffers(&header).filter(|other| other.tick > tick);
+                    newer.count() + 2 <= buffers(&header).count().max(2)
                 }
                 begun => begun == tick,
             };
@@ -426,23 +557,31 @@ fn room(header: &Header, length: usize) -> usize {
     room.min(length.saturating_sub(start)).min(LONGEST_SESSION)
 }
 
-/// The session string, and its count of changes.
+/// The session string, and its count of changes. The simulator changes the one
+/// before the other, so that two copies must be alike; if it changes on and on,
+/// the count is one that has passed, and it is read again.
 fn read_session(region: &Region, header: &Header) -> Result<(Vec<u8>, i32), Problem> {
     let mut text = vec![0; room(header, region.length())];
+    if text.is_empty() {
+        return Ok((text, header.session_update));
+    }
     let mut before = header.session_update;
+    let mut label = before;
+    region.read(header.session_offset as usize, &mut text)?;
+    let mut again = vec![0; text.len()];
     for _ in 0..ATTEMPTS {
-        if !text.is_empty() {
-            region.read(header.session_offset as usize, &mut text)?;
-        }
+        region.read(header.session_offset as usize, &mut again)?;
         let after = read_header(region)?.session_update;
-        if after == before {
+        label = before;
+        if after == before && again == text {
             break;
         }
         before = after;
+        std::mem::swap(&mut text, &mut again);
     }
-    // If it moves on and on, it comes again with the next change.
     text.truncate(until_nul(&text).len());
-    Ok((text, before))
+    text.shrink_to_fit();
+    Ok((text, label))
 }
 
 /// Checks that every buffer lies inside of the memory, behind the header.

@@ -105,11 +105,12 @@ impl Region {
 impl Bytes {
     #[cfg(unix)]
     fn file(path: &Path) -> io::Result<(Bytes, usize)> {
-        let file = File::open(path)?;
-        let metadata = file.metadata()?;
-        if !metadata.is_file() {
+        // To open a pipe would wait for somebody who writes to it.
+        if !std::fs::metadata(path)?.is_file() {
             return Err(io::Error::new(ErrorKind::InvalidInput, "it is not a file"));
         }
+        let file = File::open(path)?;
+        let metadata = file.metadata()?;
         let length = usize::try_from(metadata.len()).unwrap_or(usize::MAX);
         Ok((Bytes::File(file), length))
     }
@@ -184,6 +185,9 @@ impl Memory {
             MapPlace::Simulator | MapPlace::Isolated => {
                 let (mapping, event) = place.names();
                 let view = View::create(mapping, length)?;
+                if view.length() < length {
+                    bail!("another program holds a smaller {mapping} open: end that first");
+                }
                 Ok(Memory {
                     start: view.start().cast_mut(),
                     length,
@@ -203,12 +207,18 @@ impl Memory {
         length: usize,
         is_ours: impl FnOnce(&[u8]) -> bool,
     ) -> anyhow::Result<Memory> {
+        if std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
+            bail!("it is not a file");
+        }
         let mut file = OpenOptions::new()
             .read(true)
             .write(true)
             .create(true)
             .truncate(false)
             .open(path)?;
+        if file.try_lock().is_err() {
+            bail!("another replay writes to it");
+        }
         let before = file.metadata()?.len();
         if before > 0 {
             let mut start = Vec::new();
@@ -216,9 +226,6 @@ impl Memory {
             if !is_ours(&start) {
                 bail!("it holds something else than a simulator's memory: give another name");
             }
-        }
-        if file.try_lock().is_err() {
-            bail!("another replay writes to it");
         }
         if before < length as u64 {
             // Really written: a hole would only meet a full disk later.

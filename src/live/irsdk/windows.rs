@@ -4,9 +4,7 @@ use std::io;
 use std::ptr;
 use std::time::Duration;
 
-use windows_sys::Win32::Foundation::{
-    CloseHandle, ERROR_ALREADY_EXISTS, GetLastError, HANDLE, INVALID_HANDLE_VALUE,
-};
+use windows_sys::Win32::Foundation::{CloseHandle, HANDLE, INVALID_HANDLE_VALUE};
 use windows_sys::Win32::System::Memory::{
     CreateFileMappingW, FILE_MAP_READ, FILE_MAP_WRITE, MEMORY_BASIC_INFORMATION,
     MEMORY_MAPPED_VIEW_ADDRESS, MapViewOfFile, OpenFileMappingW, PAGE_READWRITE, UnmapViewOfFile,
@@ -62,28 +60,25 @@ impl View {
         View::of(mapping, FILE_MAP_READ)
     }
 
+    /// One that other programs still hold open is taken over.
+    ///
     /// # Errors
-    /// If there is one of this name already.
+    /// If the system does not give it.
     pub fn create(name: &str, length: usize) -> io::Result<View> {
         let text = wide(name);
         let size = u32::try_from(length).map_err(io::Error::other)?;
         // SAFETY: the name ends with NUL, and no file is behind the mapping.
-        let (mapping, error) = unsafe {
-            let mapping = CreateFileMappingW(
+        let mapping = unsafe {
+            CreateFileMappingW(
                 INVALID_HANDLE_VALUE,
                 ptr::null(),
                 PAGE_READWRITE,
                 0,
                 size,
                 text.as_ptr(),
-            );
-            (mapping, GetLastError())
+            )
         };
         let mapping = Handle::new(mapping)?;
-        if error == ERROR_ALREADY_EXISTS {
-            let what = format!("{name} exists already: a simulator, or another replay, is running");
-            return Err(io::Error::new(io::ErrorKind::AlreadyExists, what));
-        }
         View::of(mapping, FILE_MAP_WRITE)
     }
 

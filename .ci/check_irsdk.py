@@ -1,0 +1,227 @@
+#!/usr/bin/env python3
+"""Whether the memory of a simulator is recorded whole and made as programs know
+it: round trips of real recordings, pyirsdk reading a replay, ticks that come as
+fast as they can, recordings that are killed, and what 360 ticks a second cost.
+
+usage: check_irsdk.py SIMTEL FAKE_SIMULATOR FILE.ibt...
+Needs pyirsdk and pyarrow.
+"""
+
+import json
+import os
+import random
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import irsdk
+import pyarrow.parquet as parquet
+
+simtel, fake, *files = sys.argv[1:]
+simtel, fake = str(Path(simtel).resolve()), str(Path(fake).resolve())
+files = [Path(file).resolve() for file in files]
+scratch = Path(tempfile.mkdtemp())
+memory = scratch / "memory"
+
+
+def fail(what):
+    sys.exit(f"FAILED: {what}")
+
+
+def record(name, *options):
+    command = [simtel, "record", "iracing", "--map", memory, "-o", name, "--json", *options]
+    recording = subprocess.Popen(
+        command, cwd=scratch, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    if json.loads(recording.stderr.readline())["event"] != "start":
+        fail(f"{command} did not start")
+    return recording
+
+
+def ended(recording):
+    out, err = recording.communicate()
+    if not out:
+        fail(f"no report: {err}")
+    return json.loads(out)
+
+
+def replay(file, *options):
+    return subprocess.Popen([simtel, "replay", file, "--map", memory, "-q", *options], cwd=scratch)
+
+
+def publish(*options):
+    return subprocess.Popen(
+        [fake, "publish", "--map", memory, *options], stdout=subprocess.PIPE, text=True
+    )
+
+
+def values(path):
+    """Every variable of every tick, as pyirsdk reads them."""
+    reader = irsdk.IBT()
+    reader.open(str(path))
+    found = {name: reader.get_all(name) for name in reader.var_headers_names}
+    reader.close()
+    return found
+
+
+def tables(path):
+    """All tables, but for the time of day."""
+    folder = path.with_suffix(".tables")
+    subprocess.run([simtel, "convert", path, "-o", folder, "-q", "--force"], check=True)
+    found = {}
+    for file in sorted(folder.glob("iracing/*.parquet")):
+        table = parquet.read_table(file)
+        kept = [name for name in table.column_names if name != "capture_time"]
+        found[file.stem] = table.select(kept)
+    return found
+
+
+def round_trip(file):
+    recording = record(f"{file.stem}.ibt")
+    if replay(file, "--speed", "10").wait():
+        fail(f"{file.name} was not replayed")
+    report = ended(recording)
+    again = scratch / f"{file.stem}.ibt"
+    ours, theirs = values(again), values(file)
+    # NaN is not equal to itself, but written alike.
+    if repr(ours) != repr(theirs):
+        fail(f"{file.name}: pyirsdk reads other values from the recording of its replay")
+    before, after = tables(Path(shutil_copy(file))), tables(again)
+    if before.keys() != after.keys() or any(repr(before[t].to_pydict()) != repr(after[t].to_pydict()) for t in before):
+        fail(f"{file.name}: other tables come from the recording of its replay")
+    ticks = len(next(iter(ours.values())))
+    if report["ticks"] != ticks or report["lost"]:
+        fail(f"{file.name}: {report}")
+    print(f"{file.name}: {ticks} ticks at ten times the speed, {len(ours)} variables and {len(after)} tables equal")
+
+
+def shutil_copy(file):
+    """The original, where its tables can lie beside it."""
+    copy = scratch / f"original-{file.name}"
+    copy.write_bytes(file.read_bytes())
+    return copy
+
+
+def look_on(file):
+    """pyirsdk sees a running simulator."""
+    player = replay(file, "--loop", "forever")
+    deadline = time.monotonic() + 20
+    reader = irsdk.IRSDK()
+    while not memory.exists() or memory.read_bytes()[4:5] != b"\x01":
+        if time.monotonic() > deadline:
+            fail("the replay did not connect")
+        time.sleep(0.05)
+    if not reader.startup(test_file=str(memory)):
+        fail("pyirsdk does not start")
+    ticks = set()
+    while len(ticks) < 100:
+        if time.monotonic() > deadline:
+            fail(f"pyirsdk has seen {len(ticks)} ticks only")
+        reader.freeze_var_buffer_latest()
+        ticks.add(reader["SessionTime"])
+        reader.unfreeze_var_buffer_latest()
+        time.sleep(0.01)
+    track = reader["WeekendInfo"]["TrackDisplayName"]
+    if not reader.is_connected or not track:
+        fail("pyirsdk sees no simulator")
+    reader.shutdown()
+    player.send_signal(signal.SIGINT)
+    player.wait()
+    print(f"pyirsdk: connected, {track}, {len(reader.var_headers_names or [])} variables, {len(ticks)} ticks")
+
+
+def check_numbers(path, is_whole):
+    """Every value of a tick is its number; how many there are, first and last."""
+    data = path.read_bytes()
+    length, first = struct.unpack_from("<i", data, 36)[0], struct.unpack_from("<i", data, 52)[0]
+    stated = struct.unpack_from("<i", data, 140)[0]
+    count = (len(data) - first) // length
+    if is_whole and (stated != count or first + count * length != len(data)):
+        fail(f"{path.name}: {stated} records stated, {count} in {len(data)} bytes")
+    seen = []
+    for number in range(count if is_whole else stated):
+        at = first + number * length
+        (tick,) = struct.unpack_from("<i", data, at + 8)
+        expected = struct.pack("<d", tick) + struct.pack("<2i", tick, tick) + struct.pack("<f", tick)
+        expected += struct.pack("<i", tick) * ((length - len(expected)) // 4)
+        if data[at : at + length] != expected:
+            fail(f"{path.name}: record {number} mixes ticks")
+        if seen and tick <= seen[-1]:
+            fail(f"{path.name}: tick {tick} after {seen[-1]}")
+        seen.append(tick)
+    return seen
+
+
+def torn(seconds, *options):
+    recording = record("torn.ibt", "--force")
+    publisher = publish("--seconds", str(seconds), *options)
+    published = int(publisher.communicate()[0].split()[1])
+    report = ended(recording)
+    seen = check_numbers(scratch / "torn.ibt", True)
+    counted = report["ticks"] + report["lost"]
+    if len(seen) != report["ticks"] or not seen[-1] - seen[0] + 1 <= counted <= published:
+        fail(f"{len(seen)} ticks from {seen[0]} to {seen[-1]}: {report}")
+    print(
+        f"{published} ticks in {seconds} s{' of an old simulator' if options else ''}: {len(seen)} recorded, none "
+        f"mixed, {report['lost']} counted as lost, {report['overwritten']} overwritten while read"
+    )
+
+
+def killed(times):
+    publisher = publish("--rate", "360", "--seconds", "600", "--change-every", "100")
+    least = None
+    for number in range(times):
+        name = f"killed-{number}.ibt"
+        recording = record(name, "--flush-interval", "500ms")
+        time.sleep(1.5 + random.random())
+        before = time.monotonic()
+        recording.send_signal(signal.SIGKILL)
+        recording.wait()
+        seen = check_numbers(scratch / name, False)
+        path = str(scratch / name)
+        reader = irsdk.IBT()
+        reader.open(path)
+        if reader.get_all("SessionTick") != seen:
+            fail(f"{name}: pyirsdk reads other ticks")
+        reader.close()
+        converted = subprocess.run([simtel, "convert", path, "-o", scratch / "killed", "-q", "--force"], stderr=subprocess.PIPE, text=True)
+        if converted.returncode not in (0, 3):
+            fail(f"{name}: {converted.stderr}")
+        # 1.5 s at least, less what a failure may cost.
+        if len(seen) < 360 * 0.9:
+            fail(f"{name}: only {len(seen)} ticks")
+        least = min(least or len(seen), len(seen))
+        del before
+    publisher.kill()
+    publisher.wait()
+    print(f"killed {times} times: pyirsdk and simtel read each file, at least {least} ticks")
+
+
+def cost(rate, seconds):
+    recording = record("cost.ibt", "--force")
+    publisher = publish("--rate", str(rate), "--seconds", str(seconds))
+    time.sleep(seconds * 0.5)
+    usage = Path(f"/proc/{recording.pid}/stat").read_text().rsplit(")", 1)[1].split()
+    ticks_before, moment = int(usage[11]) + int(usage[12]), time.monotonic()
+    time.sleep(seconds * 0.3)
+    usage = Path(f"/proc/{recording.pid}/stat").read_text().rsplit(")", 1)[1].split()
+    share = (int(usage[11]) + int(usage[12]) - ticks_before) / os.sysconf("SC_CLK_TCK") / (time.monotonic() - moment)
+    published = int(publisher.communicate()[0].split()[1])
+    report = ended(recording)
+    seen = check_numbers(scratch / "cost.ibt", True)
+    print(f"{rate} Hz for {seconds} s: {published} published, {len(seen)} recorded, {report['lost']} lost, {share:.1%} of a core")
+    if len(seen) != published or report["lost"] or share > 0.1:
+        fail("ticks were lost, or it costs too much")
+
+
+for file in files:
+    round_trip(file)
+look_on(files[0])
+torn(30)
+torn(10, "--old")
+killed(20)
+cost(360, 60)

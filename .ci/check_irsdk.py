@@ -90,20 +90,18 @@ def round_trip(file):
     # NaN is not equal to itself, but written alike.
     if repr(ours) != repr(theirs):
         fail(f"{file.name}: pyirsdk reads other values from the recording of its replay")
-    before, after = tables(Path(shutil_copy(file))), tables(again)
-    if before.keys() != after.keys() or any(repr(before[t].to_pydict()) != repr(after[t].to_pydict()) for t in before):
+    # A copy, which its tables can lie beside.
+    copy = scratch / f"original-{file.name}"
+    copy.write_bytes(file.read_bytes())
+    before, after = tables(copy), tables(again)
+    if repr({name: table.to_pydict() for name, table in before.items()}) != repr(
+        {name: table.to_pydict() for name, table in after.items()}
+    ):
         fail(f"{file.name}: other tables come from the recording of its replay")
     ticks = len(next(iter(ours.values())))
     if report["ticks"] != ticks or report["lost"]:
         fail(f"{file.name}: {report}")
     print(f"{file.name}: {ticks} ticks at ten times the speed, {len(ours)} variables and {len(after)} tables equal")
-
-
-def shutil_copy(file):
-    """The original, where its tables can lie beside it."""
-    copy = scratch / f"original-{file.name}"
-    copy.write_bytes(file.read_bytes())
-    return copy
 
 
 def look_on(file):
@@ -128,10 +126,11 @@ def look_on(file):
     track = reader["WeekendInfo"]["TrackDisplayName"]
     if not reader.is_connected or not track:
         fail("pyirsdk sees no simulator")
+    count = len(reader.var_headers_names)
     reader.shutdown()
     player.send_signal(signal.SIGINT)
     player.wait()
-    print(f"pyirsdk: connected, {track}, {len(reader.var_headers_names or [])} variables, {len(ticks)} ticks")
+    print(f"pyirsdk: connected, {track}, {count} variables, {len(ticks)} ticks")
 
 
 def check_numbers(path, is_whole):
@@ -178,7 +177,6 @@ def killed(times):
         name = f"killed-{number}.ibt"
         recording = record(name, "--flush-interval", "500ms")
         time.sleep(1.5 + random.random())
-        before = time.monotonic()
         recording.send_signal(signal.SIGKILL)
         recording.wait()
         seen = check_numbers(scratch / name, False)
@@ -188,14 +186,14 @@ def killed(times):
         if reader.get_all("SessionTick") != seen:
             fail(f"{name}: pyirsdk reads other ticks")
         reader.close()
-        converted = subprocess.run([simtel, "convert", path, "-o", scratch / "killed", "-q", "--force"], stderr=subprocess.PIPE, text=True)
+        command = [simtel, "convert", path, "-o", scratch / "killed", "-q", "--force"]
+        converted = subprocess.run(command, stderr=subprocess.PIPE, text=True)
         if converted.returncode not in (0, 3):
             fail(f"{name}: {converted.stderr}")
         # 1.5 s at least, less what a failure may cost.
         if len(seen) < 360 * 0.9:
             fail(f"{name}: only {len(seen)} ticks")
         least = min(least or len(seen), len(seen))
-        del before
     publisher.kill()
     publisher.wait()
     print(f"killed {times} times: pyirsdk and simtel read each file, at least {least} ticks")

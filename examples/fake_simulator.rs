@@ -167,10 +167,10 @@ pub fn publish(options: &Options) -> Result<i32> {
             break;
         }
         if let Some(rate) = options.rate {
+            // Late or not, a simulator never publishes two at once.
             let due = f64::from(tick - options.start) / rate;
-            if due > elapsed {
-                std::thread::sleep(Duration::from_secs_f64(due - elapsed));
-            }
+            let wait = (due - elapsed).max(0.5 / rate);
+            std::thread::sleep(Duration::from_secs_f64(wait));
         }
         if options.change_every.is_some_and(|every| tick % every == 0) {
             update += 1;

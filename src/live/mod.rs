@@ -12,6 +12,7 @@ mod irsdk;
 mod observe;
 mod pace;
 mod player;
+mod priority;
 mod queue;
 mod recorder;
 mod send;

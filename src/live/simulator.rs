@@ -116,7 +116,7 @@ impl Simulator {
         match speed {
             Speed::Max => 0,
             Speed::Times(millionths) => {
-                (self.interval * 500_000 / millionths.max(1)).min(LONGEST_SPACING)
+                (self.interval * 750_000 / millionths.max(1)).min(LONGEST_SPACING)
             }
         }
     }

@@ -14,6 +14,7 @@ use super::feed::{LONGEST_PAYLOAD, TickEncoding};
 use super::files::{FileOptions, Files, TICK, TickContent, TickRecord, TickStart, Written};
 use super::forward::{ForwardCounts, ForwardReport, Forwarder};
 use super::irsdk::{Event, MapPlace, Problem, Reader, State};
+use super::priority;
 use super::stop::{Progress, StopReason, StopRules};
 use super::tick_object::{self, TickObject};
 use crate::capture::Variable;
@@ -261,6 +262,7 @@ impl TickRecorder {
 
 /// Follows the simulator, passes ticks on, and queues them.
 fn read(shared: &Shared, options: &TickRecordOptions, messages: &SyncSender<Message>) {
+    priority::raise();
     let mut reader = Reader::new(options.place.clone());
     let mut outlet = Outlet::new(shared, options);
     let ended = |reason| *lock(&shared.reason) = Some(reason);
@@ -581,6 +583,7 @@ impl TickReport {
             },
             absence: match problem {
                 Some(Problem::Absent(why)) => Some(why),
+                Some(Problem::StandsStill) => Some("its ticks stand still"),
                 _ => None,
             },
             waiting: shared.progress.started.elapsed(),

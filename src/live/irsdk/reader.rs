@@ -18,6 +18,8 @@ use crate::text::until_nul;
 
 /// How often something that moved is read again.
 const ATTEMPTS: usize = 3;
+/// No simulator is slower, unless it stutters.
+const LONGEST_INTERVAL: Duration = Duration::from_millis(20);
 /// So long without a tick, and we ask whether the simulator is still there. It
 /// may have gone and come again, which an open mapping does not show.
 const STALLED: Duration = Duration::from_secs(1);
@@ -37,8 +39,10 @@ const LONGEST_HOLD: Duration = Duration::from_secs(5);
 const NOT_CONNECTED: &str = "it says that no simulator is connected";
 /// How often memory is looked for.
 const LOOK: Duration = Duration::from_millis(10);
-/// How long to wait for the event of a new tick: about one tick.
-const TICK_WAIT: Duration = Duration::from_millis(16);
+/// How often it is looked into at least and at most, if nothing says when: four
+/// times a tick, since three ticks are all that it holds.
+const LONGEST_WAIT: Duration = Duration::from_millis(1);
+const SHORTEST_WAIT: Duration = Duration::from_micros(100);
 
 /// What is found in the memory.
 pub(in crate::live) enum Event<'a> {
@@ -66,11 +70,13 @@ pub(in crate::live) enum State {
     Lost,
 }
 
-/// Why there is nothing to read.
+/// Why nothing is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::live) enum Problem {
     /// There is no simulator yet.
     Absent(&'static str),
+    /// There seems to be one, but none of its ticks is new.
+    StandsStill,
     /// What there is makes no sense, now.
     Senseless(String),
 }
@@ -97,6 +103,8 @@ pub(in crate::live) struct Reader {
     follows: bool,
     /// When a tick came last, or the simulator.
     heard: Instant,
+    /// From one tick to the next, about.
+    interval: Duration,
     looked: Instant,
     /// Since when a simulator that was there cannot be read.
     detached: Option<Instant>,
@@ -118,7 +126,9 @@ struct Attached {
     schema: Arc<TickSchema>,
     /// Where the variable headers lie.
     headers: Range<usize>,
-    /// The newest tick when it was found: memory without a simulator stands
+    /// What there was when it was found.
+    session: Vec<u8>,
+    /// The newest tick then: memory without a simulator stands
     /// still, whatever it says.
     found_at: i32,
     /// Whether `Start` was said of it.
@@ -135,6 +145,7 @@ impl Reader {
             last: None,
             follows: false,
             heard: now,
+            interval: LONGEST_INTERVAL,
             looked: now,
             detached: None,
             started: None,
@@ -165,9 +176,14 @@ impl Reader {
     /// Waits until there may be something new.
     pub fn wait(&self) {
         match &self.attached {
-            Some(attached) => attached.region.wait(TICK_WAIT),
+            Some(attached) => {
+                let wait = self.interval / 4;
+                attached
+                    .region
+                    .wait(wait.clamp(SHORTEST_WAIT, LONGEST_WAIT));
+            }
             // Its buffers fill while it is not looked at.
-            None if self.is_connected => std::thread::sleep(LOOK / 10),
+            None if self.is_connected => std::thread::sleep(LONGEST_WAIT),
             None => std::thread::sleep(LOOK),
         }
     }
@@ -175,14 +191,16 @@ impl Reader {
     /// Hands what is new to `take`.
     pub fn poll(&mut self, take: &mut dyn FnMut(Event<'_>)) -> State {
         match self.take_new(take) {
-            Ok(is_new) => {
+            Ok(taken) => {
                 self.problem = None;
                 self.detached = None;
-                if is_new {
-                    self.heard = Instant::now();
-                    return State::Live { is_new };
+                if taken == 0 {
+                    return self.is_still_there();
                 }
-                self.is_still_there()
+                let between = self.heard.elapsed() / taken;
+                self.interval = (self.interval * 7 + between.min(LONGEST_INTERVAL)) / 8;
+                self.heard = Instant::now();
+                State::Live { is_new: true }
             }
             Err(problem) => {
                 self.problem = Some(problem);
@@ -206,43 +224,29 @@ impl Reader {
         State::Lost
     }
 
-    /// Takes everything new. Whether there was a tick.
-    fn take_new(&mut self, take: &mut dyn FnMut(Event<'_>)) -> Result<bool, Problem> {
-        let attached = match self.attached.take() {
-            Some(attached) => attached,
-            None => self.attach()?,
-        };
-        // Attached again only if it is what it was.
-        let attached = self.attached.insert(attached);
-        let result = match attached.is_started {
-            true => self.take_ticks(take),
-            false => self.start(take).and_then(|is_started| match is_started {
-                true => self.take_ticks(take),
-                false => Err(Problem::Absent("its ticks stand still")),
-            }),
-        };
+    /// Takes everything new; returns how many ticks that were.
+    fn take_new(&mut self, take: &mut dyn FnMut(Event<'_>)) -> Result<u32, Problem> {
+        if self.attached.is_none() {
+            self.attached = Some(self.attach()?);
+        }
+        let result = self.start(take).and_then(|()| self.take_ticks(take));
         match result {
-            Err(Problem::Absent(_)) if self.waits_for_first_tick() => {}
-            Err(_) => self.attached = None,
             Ok(_) => {}
+            Err(Problem::StandsStill) => self.look_again(),
+            // Whatever it is, it is not what it was: attached anew next time.
+            Err(_) => self.attached = None,
         }
         result
     }
 
-    /// Whether the memory is looked at until it moves.
-    fn waits_for_first_tick(&mut self) -> bool {
-        let is_waiting = self
-            .attached
-            .as_ref()
-            .is_some_and(|attached| !attached.is_started);
-        if !is_waiting || self.looked.elapsed() < STALLED {
-            return is_waiting;
+    /// Asks once in a while whether the memory is there still, since it may be
+    /// there for us alone.
+    fn look_again(&mut self) {
+        if self.looked.elapsed() > STALLED {
+            self.looked = Instant::now();
+            let attached = self.attached.take();
+            self.attached = attached.and_then(|attached| attached.reopen(&self.place));
         }
-        // It may be memory that only we hold.
-        self.looked = Instant::now();
-        let attached = self.attached.take();
-        self.attached = attached.and_then(|attached| attached.reopen(&self.place));
-        self.attached.is_some()
     }
 
     /// Opens the memory, and reads what all else depends on.
@@ -279,6 +283,7 @@ impl Reader {
         let mut damage = Damage::default();
         let schema = TickSchema::parse(&header, &bytes, headers.start, &wrong, &mut damage)
             .map_err(Problem::Senseless)?;
+        let (session, update) = read_session(&region, &header)?;
         if !is_alike(&header, &read_header(&region)?) {
             let what = "its structure changes while it is read";
             return Err(Problem::Senseless(what.into()));
@@ -291,34 +296,36 @@ impl Reader {
         Ok(Attached {
             region,
             found_at: newest(&header),
-            header,
+            session,
+            header: Header {
+                session_update: update,
+                ..header
+            },
             schema: Arc::new(schema),
             headers,
             is_started: false,
         })
     }
 
-    /// Says that there is a simulator, once it has shown a tick. `false` if it
-    /// has not.
-    fn start(&mut self, take: &mut dyn FnMut(Event<'_>)) -> Result<bool, Problem> {
-        let Some(attached) = &mut self.attached else {
-            return Ok(false);
+    /// Says that there is a simulator, once it has shown a tick, if that was not
+    /// said of it.
+    fn start(&mut self, take: &mut dyn FnMut(Event<'_>)) -> Result<(), Problem> {
+        let attached = self.attached.as_mut();
+        let Some(attached) = attached.filter(|attached| !attached.is_started) else {
+            return Ok(());
         };
         let header = read_header(&attached.region)?;
         if !is_alike(&header, &attached.header) {
-            return Err(Problem::Senseless("its structure has changed".into()));
+            return Err(has_changed());
         }
         // One that we follow already has moved before.
         let newest = newest(&header);
         if newest == 0 || newest == attached.found_at && !self.is_connected {
-            if header.is_connected() {
-                return Ok(false);
-            }
-            self.attached = None;
-            return Err(Problem::Absent(NOT_CONNECTED));
+            return Err(match header.is_connected() {
+                true => Problem::StandsStill,
+                false => Problem::Absent(NOT_CONNECTED),
+            });
         }
-        let (session, update) = read_session(&attached.region, &header)?;
-        attached.header.session_update = update;
         attached.is_started = true;
         // What is there already is taken too, unless it was before.
         self.last = match self.last {
@@ -339,16 +346,17 @@ impl Reader {
         take(Event::Start(TickStart {
             schema: attached.schema.clone(),
             session_room: room(&header, attached.region.length()),
-            session,
-            session_update: update,
+            // If it is another by now, that comes next.
+            session: std::mem::take(&mut attached.session),
+            session_update: attached.header.session_update,
         }));
-        Ok(true)
+        Ok(())
     }
 
     /// Takes the session string, if it has changed, and all ticks that are new.
-    fn take_ticks(&mut self, take: &mut dyn FnMut(Event<'_>)) -> Result<bool, Problem> {
+    fn take_ticks(&mut self, take: &mut dyn FnMut(Event<'_>)) -> Result<u32, Problem> {
         let Some(attached) = &mut self.attached else {
-            return Ok(false);
+            return Ok(0);
         };
         // Never what it said before: three ticks may have come since.
         let header = read_header(&attached.region)?;
@@ -369,7 +377,7 @@ impl Reader {
             let hold = SHORTEST_HOLD.saturating_mul(1 << flips.min(10));
             let until = Instant::now() + hold.min(LONGEST_HOLD);
             self.held_until = (flips > 0).then_some(until);
-            return Err(Problem::Senseless("its structure has changed".into()));
+            return Err(has_changed());
         }
         let last = self.last.unwrap_or(0);
         // Asked twice: a counter may be read while it is being written.
@@ -383,7 +391,7 @@ impl Reader {
             .filter(|(tick, _)| *tick > last)
             .collect();
         waiting.sort_unstable();
-        let mut is_new = false;
+        let mut taken = 0;
         for (tick, buffer) in waiting {
             if !attached.copy(buffer, tick, &mut self.record, &mut self.torn)? {
                 continue;
@@ -395,13 +403,13 @@ impl Reader {
             }
             self.follows = true;
             self.last = Some(tick);
-            is_new = true;
+            taken += 1;
             take(Event::Tick {
                 tick,
                 bytes: &self.record,
             });
         }
-        Ok(is_new)
+        Ok(taken)
     }
 
     /// Whether a simulator without new ticks is one still.
@@ -410,10 +418,8 @@ impl Reader {
         if silence > GONE {
             return self.lose();
         }
-        if silence > STALLED && self.looked.elapsed() > STALLED {
-            self.looked = Instant::now();
-            let attached = self.attached.take();
-            self.attached = attached.and_then(|attached| attached.reopen(&self.place));
+        if silence > STALLED {
+            self.look_again();
             if self.attached.is_none() {
                 return self.lose();
             }
@@ -432,6 +438,7 @@ impl Attached {
             header,
             schema,
             headers,
+            session,
             found_at,
             is_started,
         } = self;
@@ -444,6 +451,7 @@ impl Attached {
             header,
             schema,
             headers,
+            session,
             found_at,
             is_started,
         })
@@ -463,7 +471,7 @@ impl Attached {
             self.region.read(buffer.offset as usize, record)?;
             let header = read_header(&self.region)?;
             if !is_alike(&header, &self.header) {
-                return Err(Problem::Senseless("its structure has changed".into()));
+                return Err(has_changed());
             }
             let now = header.buffers[number];
             if now.tick != tick {
@@ -488,6 +496,10 @@ impl Attached {
         *torn += 1;
         Ok(false)
     }
+}
+
+fn has_changed() -> Problem {
+    Problem::Senseless("its structure has changed".into())
 }
 
 fn read_header(region: &Region) -> io::Result<Header> {

@@ -13,10 +13,12 @@ use memmap2::MmapMut;
 use super::MapPlace;
 #[cfg(windows)]
 use super::windows::{DataEvent, View};
+use crate::clock::nanoseconds;
 use crate::live::pace::{Clock, SystemClock};
 
-/// How often a file is looked at, which nothing says is new.
-const LOOK: Duration = Duration::from_millis(1);
+/// How long to wait for the event of a new tick: about one tick.
+#[cfg(windows)]
+const TICK_WAIT: Duration = Duration::from_millis(16);
 
 /// Memory that another program writes.
 pub(super) struct Region {
@@ -89,15 +91,15 @@ impl Region {
         Ok(())
     }
 
-    /// Waits until there may be something new, at most this long.
+    /// Waits until there may be something new, or this long where nothing says so.
     pub fn wait(&self, patience: Duration) {
         #[cfg(windows)]
         if let Bytes::Named(_, Some(event)) = &self.bytes {
             // It is set and reset at once, so it may well be missed.
-            event.wait(patience);
+            event.wait(TICK_WAIT);
             return;
         }
-        let patience = crate::clock::nanoseconds(patience.min(LOOK));
+        let patience = nanoseconds(patience);
         self.clock.sleep_until(self.clock.now() + patience);
     }
 }

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{anyhow, bail};
+use anyhow::bail;
 use glob::Pattern;
 
 use super::faults::{FaultCounts, FaultOptions, Faults};
@@ -347,10 +347,11 @@ impl Feed {
         let encoding = self.options.encoding.clone();
         let wanted = match &encoding {
             Some(TickEncoding::Json { columns }) => {
-                let chosen = tick_object::choose(ticks.variables(), columns);
-                Some(chosen.map_err(|pattern| {
-                    anyhow!("{}: there is no variable {pattern}", ticks.name())
-                })?)
+                let (chosen, unknown) = tick_object::choose(ticks.variables(), columns);
+                if let Some(pattern) = unknown {
+                    bail!("{}: there is no variable {pattern}", ticks.name());
+                }
+                Some(chosen)
             }
             _ => None,
         };

@@ -18,6 +18,7 @@ mod recorder;
 mod send;
 mod simulator;
 mod stop;
+mod tick_forward;
 mod tick_object;
 mod tick_recorder;
 mod udp;

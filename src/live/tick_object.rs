@@ -6,26 +6,22 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use crate::capture::{Variable, VariableType};
 use crate::text::{until_nul, utf8_or_latin};
 
-/// The variables that these patterns name; all if there are none.
-///
-/// # Errors
-/// The first pattern that names none.
+/// The variables that these patterns name, all if there are no patterns; and the
+/// first pattern that names none.
 pub(super) fn choose<'a>(
     variables: &[Variable],
     columns: &'a [Pattern],
-) -> Result<Vec<Variable>, &'a Pattern> {
-    let names = |pattern: &Pattern| {
+) -> (Vec<Variable>, Option<&'a Pattern>) {
+    let unknown = columns.iter().find(|pattern| {
         let mut variables = variables.iter();
-        variables.any(|variable| pattern.matches(&variable.name))
-    };
-    if let Some(unknown) = columns.iter().find(|pattern| !names(pattern)) {
-        return Err(unknown);
-    }
-    let wanted = |variable: &&Variable| {
+        !variables.any(|variable| pattern.matches(&variable.name))
+    });
+    let is_wanted = |variable: &&Variable| {
         let mut columns = columns.iter();
         columns.len() == 0 || columns.any(|pattern| pattern.matches(&variable.name))
     };
-    Ok(variables.iter().filter(wanted).cloned().collect())
+    let chosen = variables.iter().filter(is_wanted).cloned().collect();
+    (chosen, unknown)
 }
 
 /// A tick as a JSON object: arrays as arrays, texts as texts, NaN as null.

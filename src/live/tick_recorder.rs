@@ -10,14 +10,13 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::feed::{LONGEST_PAYLOAD, TickEncoding};
+use super::feed::TickEncoding;
 use super::files::{FileOptions, Files, TICK, TickContent, TickRecord, TickStart, Written};
-use super::forward::{ForwardCounts, ForwardReport, Forwarder};
+use super::forward::ForwardReport;
 use super::irsdk::{Event, MapPlace, Problem, Reader, State};
 use super::priority;
 use super::stop::{Progress, StopReason, StopRules};
-use super::tick_object::{self, TickObject};
-use crate::capture::Variable;
+use super::tick_forward::TickForwards;
 use crate::clock::now;
 use crate::formats::iracing::Session;
 use crate::lock::lock;
@@ -144,8 +143,7 @@ struct Shared {
     dropped_in_queue: AtomicU64,
     is_connected: AtomicBool,
     problem: Mutex<Option<Problem>>,
-    forwards: Vec<ForwardCounts>,
-    forward_problem: Mutex<Option<String>>,
+    forwards: TickForwards,
     written: Mutex<Written>,
     known: Mutex<Known>,
 }
@@ -223,12 +221,7 @@ impl TickRecorder {
             dropped_in_queue: AtomicU64::new(0),
             is_connected: AtomicBool::new(false),
             problem: Mutex::new(None),
-            forwards: options
-                .forwards
-                .iter()
-                .map(|_| ForwardCounts::default())
-                .collect(),
-            forward_problem: Mutex::new(None),
+            forwards: TickForwards::new(&options.forwards, &options.encoding),
             written: Mutex::new(Written::default()),
             known: Mutex::new(Known::default()),
         };
@@ -264,7 +257,7 @@ impl TickRecorder {
 fn read(shared: &Shared, options: &TickRecordOptions, messages: &SyncSender<Message>) {
     priority::raise();
     let mut reader = Reader::new(options.place.clone());
-    let mut outlet = Outlet::new(shared, options);
+    let mut forwarder = shared.forwards.forwarder();
     let ended = |reason| *lock(&shared.reason) = Some(reason);
     let mut absent_since = Instant::now();
     let mut has_begun = false;
@@ -274,7 +267,7 @@ fn read(shared: &Shared, options: &TickRecordOptions, messages: &SyncSender<Mess
         let state = reader.poll(&mut |event| match event {
             Event::Start(start) => {
                 has_begun = true;
-                outlet.start(&start.schema.variables);
+                forwarder.start(&start.schema.variables);
                 shared.wait_for_room();
                 shared.queue(messages, Message::Start(start));
             }
@@ -294,7 +287,7 @@ fn read(shared: &Shared, options: &TickRecordOptions, messages: &SyncSender<Mess
                 if !shared.queue(messages, message) {
                     shared.dropped_in_queue.fetch_add(1, Ordering::Relaxed);
                 }
-                outlet.send(bytes);
+                forwarder.send(bytes);
             }
         });
         shared.missed.store(reader.missed(), Ordering::Relaxed);
@@ -327,88 +320,6 @@ fn read(shared: &Shared, options: &TickRecordOptions, messages: &SyncSender<Mess
             }
             State::Lost if !options.follow => return ended(StopReason::Disconnected),
             State::Lost => {}
-        }
-    }
-}
-
-/// Passes ticks on.
-struct Outlet<'a> {
-    shared: &'a Shared,
-    forwarders: Vec<Forwarder<'a>>,
-    encoding: &'a TickEncoding,
-    variables: Vec<Variable>,
-    text: Vec<u8>,
-}
-
-impl<'a> Outlet<'a> {
-    fn new(shared: &'a Shared, options: &'a TickRecordOptions) -> Outlet<'a> {
-        let targets = options.forwards.iter().zip(&shared.forwards);
-        Outlet {
-            shared,
-            forwarders: targets
-                .map(|(target, counts)| Forwarder::new(*target, counts))
-                .collect(),
-            encoding: &options.encoding,
-            variables: Vec::new(),
-            text: Vec::new(),
-        }
-    }
-
-    fn start(&mut self, variables: &[Variable]) {
-        let TickEncoding::Json { columns } = self.encoding else {
-            return;
-        };
-        // The recording goes on: another car may have it.
-        let (known, unknown): (Vec<_>, Vec<_>) = columns.iter().cloned().partition(|pattern| {
-            variables
-                .iter()
-                .any(|variable| pattern.matches(&variable.name))
-        });
-        let problem = unknown.first().filter(|_| !self.forwarders.is_empty());
-        *lock(&self.shared.forward_problem) =
-            problem.map(|pattern| format!("the simulator has no variable {pattern}"));
-        self.variables = match known.is_empty() && !columns.is_empty() {
-            true => Vec::new(),
-            false => tick_object::choose(variables, &known).unwrap_or_default(),
-        };
-    }
-
-    /// Whether there is anything to say of a tick.
-    fn has_content(&self) -> bool {
-        matches!(self.encoding, TickEncoding::Raw) || !self.variables.is_empty()
-    }
-
-    fn send(&mut self, record: &[u8]) {
-        if self.forwarders.is_empty() || !self.has_content() {
-            return;
-        }
-        let payload = match self.encoding {
-            TickEncoding::Raw => record,
-            TickEncoding::Json { .. } => {
-                self.text.clear();
-                let object = TickObject {
-                    variables: &self.variables,
-                    record,
-                };
-                // Writing to memory does not fail.
-                serde_json::to_writer(&mut self.text, &object).ok();
-                &self.text
-            }
-        };
-        if payload.len() > LONGEST_PAYLOAD {
-            let problem = format!(
-                "a tick takes {} bytes, and a datagram holds {LONGEST_PAYLOAD}: pass chosen \
-                 variables on with --encode json --columns",
-                payload.len()
-            );
-            *lock(&self.shared.forward_problem) = Some(problem);
-            for counts in &self.shared.forwards {
-                counts.failed.fetch_add(1, Ordering::Relaxed);
-            }
-            return;
-        }
-        for forwarder in &mut self.forwarders {
-            forwarder.send(payload);
         }
     }
 }
@@ -559,7 +470,6 @@ impl TickReport {
         let written = lock(&shared.written).clone();
         let known = lock(&shared.known).clone();
         let problem = lock(&shared.problem).clone();
-        let forwards = options.forwards.iter().zip(&shared.forwards);
         TickReport {
             elapsed: shared.progress.since_first().unwrap_or_default(),
             received: load(&shared.received),
@@ -587,10 +497,8 @@ impl TickReport {
                 _ => None,
             },
             waiting: shared.progress.started.elapsed(),
-            forwards: forwards
-                .map(|(target, counts)| counts.report(*target))
-                .collect(),
-            forward_problem: lock(&shared.forward_problem).clone(),
+            forwards: shared.forwards.report(),
+            forward_problem: shared.forwards.problem(),
             not_removed: written.not_removed,
             reason: None,
             failure: None,

@@ -50,6 +50,13 @@ impl Revisions {
             map: None,
             places: Vec::new(),
         };
+        let is_compressed = path
+            .extension()
+            .is_some_and(|extension| ["gz", "zst"].iter().any(|known| extension == *known));
+        let path = match is_compressed {
+            true => path.with_extension(""),
+            false => path.to_path_buf(),
+        };
         let file = match File::open(path.with_extension(REVISIONS_EXTENSION)) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(none),

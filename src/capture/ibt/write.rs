@@ -205,3 +205,92 @@ impl Totals {
 fn number(value: usize) -> i32 {
     i32::try_from(value).unwrap_or(i32::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{array, read_i32};
+    use super::*;
+    use crate::capture::Damage;
+
+    /// A schema of a session time and a lap.
+    fn schema() -> Arc<TickSchema> {
+        let mut headers = vec![0; 2 * VARIABLE_LENGTH];
+        for (header, (name, kind, offset)) in headers
+            .chunks_exact_mut(VARIABLE_LENGTH)
+            .zip([("SessionTime", 5, 0), ("Lap", 2, 8)])
+        {
+            header[0..4].copy_from_slice(&i32::to_le_bytes(kind));
+            header[4..8].copy_from_slice(&i32::to_le_bytes(offset));
+            header[8] = 1;
+            header[16..16 + name.len()].copy_from_slice(name.as_bytes());
+        }
+        let header = Header {
+            version: 2,
+            tick_rate: 60,
+            buffer_count: 3,
+            record_length: 12,
+            ..Header::default()
+        };
+        let wrong = |offset, what| format!("{offset}: {what}");
+        let schema = TickSchema::parse(&header, &headers, 144, &wrong, &mut Damage::default());
+        Arc::new(schema.expect("a schema"))
+    }
+
+    fn record(time: f64, lap: i32) -> Vec<u8> {
+        [&time.to_le_bytes()[..], &lap.to_le_bytes()].concat()
+    }
+
+    /// Writes the first `length` bytes of what is waiting, and what changes.
+    fn write(file: &mut Vec<u8>, encoder: &mut TickEncoder, length: usize) {
+        file.extend(&encoder.bytes()[..length]);
+        for patch in encoder.written(length) {
+            let at = patch.offset as usize;
+            file[at..at + patch.bytes.len()].copy_from_slice(&patch.bytes);
+        }
+    }
+
+    fn session(file: &[u8]) -> &[u8] {
+        let length = read_i32(file, field::SESSION_INFO_LEN) as usize;
+        let offset = read_i32(file, field::SESSION_INFO_OFFSET) as usize;
+        &file[offset..offset + length]
+    }
+
+    #[test]
+    fn the_headers_say_what_is_in_the_file_at_every_moment() {
+        let mut encoder = TickEncoder::new(schema(), b"first", 100);
+        let mut file = Vec::new();
+        let length = encoder.bytes().len();
+        write(&mut file, &mut encoder, length);
+        let first = read_i32(&file, field::VAR_BUF + 4) as usize;
+        assert_eq!((first, session(&file)), (file.len(), &b"first"[..]));
+        assert_eq!(read_i32(&file, field::SESSION_RECORD_COUNT), 0);
+        for (number, (time, lap)) in [(100.5, 0), (100.6, 7), (100.7, 7), (99.0, 8)]
+            .into_iter()
+            .enumerate()
+        {
+            encoder.tick(41 + number as i32, 1_000_000_000_000, &record(time, lap));
+        }
+        encoder.tick(99, 0, &record(1e9, 99));
+        encoder.take_back();
+        // A full disk takes three of the four; the file says so.
+        assert!(encoder.session(b"second, and longer"));
+        write(&mut file, &mut encoder, 3 * 12);
+        assert_eq!(read_i32(&file, field::SESSION_RECORD_COUNT), 3);
+        assert_eq!(read_i32(&file, field::VAR_BUF), 43);
+        assert_eq!(read_i32(&file, field::SESSION_LAP_COUNT), 2);
+        let number = |offset| f64::from_le_bytes(array(&file, offset));
+        assert_eq!(number(field::SESSION_START_TIME), 100.5);
+        assert_eq!(number(field::SESSION_END_TIME), 100.7);
+        let date = i64::from_le_bytes(array(&file, field::SESSION_START_DATE));
+        assert_eq!(date, 899);
+        assert_eq!(session(&file), b"second, and longer");
+        // The one before lies there still, should the header not be written.
+        let rooms = SUB_HEADER.end + 2 * VARIABLE_LENGTH;
+        assert!(file[rooms..].starts_with(b"first"));
+        assert!(!encoder.session(&[b'x'; 101]));
+        assert!(encoder.session(b"third"));
+        write(&mut file, &mut encoder, 0);
+        assert_eq!(session(&file), b"third");
+        assert_eq!(file.len(), first + 3 * 12);
+    }
+}

@@ -24,7 +24,10 @@ import pyarrow.parquet as parquet
 simtel, fake, *files = sys.argv[1:]
 simtel, fake = str(Path(simtel).resolve()), str(Path(fake).resolve())
 files = [Path(file).resolve() for file in files]
-scratch = Path(tempfile.mkdtemp())
+folder = tempfile.TemporaryDirectory()
+scratch = Path(folder.name)
+# Longer than anything here takes.
+PATIENCE = 200
 memory = scratch / "memory"
 
 
@@ -34,18 +37,22 @@ def fail(what):
 
 def record(name, *options):
     command = [simtel, "record", "iracing", "--map", memory, "-o", name, "--json", *options]
+    errors = open(scratch / "errors", "w+")
     recording = subprocess.Popen(
-        command, cwd=scratch, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command, cwd=scratch, stdout=subprocess.PIPE, stderr=errors, text=True
     )
-    if json.loads(recording.stderr.readline())["event"] != "start":
-        fail(f"{command} did not start")
+    deadline = time.monotonic() + PATIENCE
+    while '"start"' not in (scratch / "errors").read_text():
+        if recording.poll() is not None or time.monotonic() > deadline:
+            fail(f"{command} did not start")
+        time.sleep(0.01)
     return recording
 
 
 def ended(recording):
-    out, err = recording.communicate()
+    out, _ = recording.communicate(timeout=PATIENCE)
     if not out:
-        fail(f"no report: {err}")
+        fail(f"no report: {(scratch / 'errors').read_text()}")
     return json.loads(out)
 
 
@@ -82,7 +89,7 @@ def tables(path):
 
 def round_trip(file):
     recording = record(f"{file.stem}.ibt")
-    if replay(file, "--speed", "10").wait():
+    if replay(file, "--speed", "10").wait(timeout=PATIENCE):
         fail(f"{file.name} was not replayed")
     report = ended(recording)
     again = scratch / f"{file.stem}.ibt"
@@ -129,7 +136,7 @@ def look_on(file):
     count = len(reader.var_headers_names)
     reader.shutdown()
     player.send_signal(signal.SIGINT)
-    player.wait()
+    player.wait(timeout=PATIENCE)
     print(f"pyirsdk: connected, {track}, {count} variables, {len(ticks)} ticks")
 
 
@@ -158,7 +165,7 @@ def check_numbers(path, is_whole):
 def torn(seconds, *options):
     recording = record("torn.ibt", "--force")
     publisher = publish("--seconds", str(seconds), *options)
-    published = int(publisher.communicate()[0].split()[1])
+    published = int(publisher.communicate(timeout=PATIENCE)[0].split()[1])
     report = ended(recording)
     seen = check_numbers(scratch / "torn.ibt", True)
     counted = report["ticks"] + report["lost"]
@@ -178,7 +185,7 @@ def killed(times):
         recording = record(name, "--flush-interval", "500ms")
         time.sleep(1.5 + random.random())
         recording.send_signal(signal.SIGKILL)
-        recording.wait()
+        recording.wait(timeout=PATIENCE)
         seen = check_numbers(scratch / name, False)
         path = str(scratch / name)
         reader = irsdk.IBT()
@@ -195,7 +202,7 @@ def killed(times):
             fail(f"{name}: only {len(seen)} ticks")
         least = min(least or len(seen), len(seen))
     publisher.kill()
-    publisher.wait()
+    publisher.wait(timeout=PATIENCE)
     print(f"killed {times} times: pyirsdk and simtel read each file, at least {least} ticks")
 
 
@@ -208,7 +215,7 @@ def cost(rate, seconds):
     time.sleep(seconds * 0.3)
     usage = Path(f"/proc/{recording.pid}/stat").read_text().rsplit(")", 1)[1].split()
     share = (int(usage[11]) + int(usage[12]) - ticks_before) / os.sysconf("SC_CLK_TCK") / (time.monotonic() - moment)
-    published = int(publisher.communicate()[0].split()[1])
+    published = int(publisher.communicate(timeout=PATIENCE)[0].split()[1])
     report = ended(recording)
     seen = check_numbers(scratch / "cost.ibt", True)
     print(f"{rate} Hz for {seconds} s: {published} published, {len(seen)} recorded, {report['lost']} lost, {share:.1%} of a core")

@@ -258,17 +258,17 @@ fn play(
     // The clock starts when there is something to send.
     let first = next_chunk(&chunks, control);
     let clock = SystemClock::new();
+    let mut start = options.start_at.unwrap_or(0);
     let first_item = first.as_ref().and_then(|chunk| chunk.items.first());
-    let arrival = simulator
-        .as_mut()
-        .zip(first_item)
-        .map(|(simulator, first)| {
-            simulator.arrive(first.record);
-            now() + nanoseconds(ARRIVAL) as i64
-        });
-    if let Some(start) = options.start_at.or(arrival)
-        && !wait_for(&clock, start, control)
-    {
+    if let Some((simulator, item)) = simulator.as_mut().zip(first_item) {
+        let arrival = nanoseconds(ARRIVAL) as i64;
+        start = start.max(now().saturating_add(arrival));
+        if !wait_for(&clock, start.saturating_sub(arrival), control) {
+            return Ok(false);
+        }
+        simulator.arrive(item.record);
+    }
+    if !wait_for(&clock, start, control) {
         return Ok(false);
     }
     let started = Instant::now();

@@ -97,12 +97,13 @@ impl TickForwarder<'_> {
             }
         };
         if payload.len() > LONGEST_PAYLOAD {
-            let problem = format!(
-                "a tick takes {} bytes, and a datagram holds {LONGEST_PAYLOAD}: pass chosen \
-                 variables on with --encode json --columns",
-                payload.len()
-            );
-            *lock(&self.shared.problem) = Some(problem);
+            lock(&self.shared.problem).get_or_insert_with(|| {
+                format!(
+                    "a tick takes {} bytes, and a datagram holds {LONGEST_PAYLOAD}: pass chosen \
+                     variables on with --encode json --columns",
+                    payload.len()
+                )
+            });
             for counts in &self.shared.counts {
                 counts.failed.fetch_add(1, Ordering::Relaxed);
             }

@@ -1073,3 +1073,71 @@ fn memory_that_is_none_is_waited_for() {
     assert_eq!(recording.done().report["reason"], "disconnected");
     assert_eq!(ticks(&place.path("a.ibt")), [1, 2, 3, 4, 5]);
 }
+
+#[test]
+fn what_was_found_in_memory_left_behind_is_not_taken_for_the_next_simulator() {
+    let place = Workplace::new();
+    let mut left = Memory::create(place.path("memory"));
+    left.publish_all(98..=100);
+    let mut recording = record(&place, left.name(), &["-o", "a.ibt"]);
+    thread::sleep(Duration::from_millis(100));
+    std::fs::remove_file(&left.path).expect("removed");
+    // The same variables and as many changes, but another session.
+    let mut memory = Memory::create(place.path("memory"));
+    memory.write(SESSION_AT, b"---\nWeekendInfo:\n TrackID: 2\n...\n");
+    thread::sleep(Duration::from_millis(1_500));
+    memory.publish_all(1..=5);
+    wait_for_ticks(&mut recording, 5);
+    // It begins anew, and takes its time to the first tick.
+    for buffer in 0..3 {
+        memory.set(48 + 16 * buffer, 0);
+        memory.set(48 + 16 * buffer + 8, 0);
+    }
+    thread::sleep(Duration::from_millis(2_500));
+    memory.publish_all(1..=7);
+    wait_for_ticks(&mut recording, 12);
+    memory.connect(false);
+    let done = recording.done();
+    assert_eq!((done.number("files"), done.number("lost")), (2, 0));
+    assert!(
+        Ibt::read(&place.path("a.ibt"))
+            .session()
+            .ends_with(b" TrackID: 2\n...\n")
+    );
+    assert_eq!(ticks(&place.path("a.ibt")), [1, 2, 3, 4, 5]);
+    assert_eq!(ticks(&place.path("a-2.ibt")), [1, 2, 3, 4, 5, 6, 7]);
+}
+
+#[test]
+fn ticks_that_a_replay_leaves_out_are_missed() {
+    let place = Workplace::new();
+    let recording = record(&place, "memory", &["-o", "a.ibt"]);
+    let arguments = [
+        "replay",
+        &sample_path(),
+        "--map",
+        "memory",
+        "--loss",
+        "30%",
+        "--seed",
+        "3",
+    ];
+    place.succeed(&arguments);
+    let done = recording.done();
+    assert_eq!(done.code, Some(3));
+    let (ticks, lost) = (done.number("ticks"), done.number("lost"));
+    assert!((60..110).contains(&ticks), "{}", done.report);
+    // But for those before the first and after the last that was sent.
+    assert!((115..=120).contains(&(ticks + lost)), "{}", done.report);
+    let before = Ibt {
+        bytes: SAMPLE.to_vec(),
+    };
+    let (before, after) = (before.records(), Ibt::read(&place.path("a.ibt")));
+    let mut before = before.iter();
+    assert!(
+        after
+            .records()
+            .iter()
+            .all(|record| before.any(|known| known == record))
+    );
+}

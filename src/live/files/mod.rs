@@ -154,6 +154,8 @@ struct Current<C> {
     pending: Vec<(usize, u64)>,
     /// Whether the file has a record, or is about to.
     has_records: bool,
+    /// How much was to be written beside it when the last record was added.
+    beside: usize,
     /// Bytes in the file.
     written: u64,
     began: Instant,
@@ -266,6 +268,7 @@ impl<C: Content> Files<C> {
                 continue;
             };
             let before = current.content.bytes().len();
+            let beside = current.content.sidecar().len();
             let length = current.content.add(record)?;
             let size = current.size() + current.content.closing_bytes();
             let too_large = |limit: &Rotation| match limit {
@@ -279,6 +282,8 @@ impl<C: Content> Files<C> {
             let rotates = current.has_records && self.options.rotate.iter().any(too_large);
             if is_full || rotates {
                 current.content.take_back(before);
+                // What belongs to the record that has no room.
+                current.content.sidecar().truncate(current.beside);
                 if is_full {
                     return Ok(false);
                 }
@@ -289,6 +294,7 @@ impl<C: Content> Files<C> {
             current.pending.push((end, length));
             current.is_dirty = true;
             current.has_records = true;
+            current.beside = beside;
             if end >= WORTH_WRITING {
                 self.flush()?;
             }
@@ -418,6 +424,7 @@ impl<C: Content> Files<C> {
             content,
             pending: Vec::new(),
             has_records: false,
+            beside: usize::MAX,
             written: 0,
             began: Instant::now(),
             synced: Instant::now(),
@@ -589,6 +596,7 @@ impl<C: Content> Current<C> {
         self.pending.clear();
         let patches = self.content.written(kept);
         let sidecar = std::mem::take(self.content.sidecar());
+        self.beside = 0;
         // What the file says of its records must be true, whatever happened.
         let patched = self.sink.patch(&patches, self.written);
         let result = result

@@ -81,7 +81,11 @@ impl Names {
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => match tag {
                     None if force => File::create(&path).with_context(|| cannot(&path))?,
                     Some(_) if !is_only => continue,
-                    _ => bail!(exists(&path)),
+                    Some(_) => bail!("{} exists already", path.display()),
+                    None => {
+                        let beside = sidecar.map(|ending| path.with_extension(ending));
+                        bail!(exists(&beside.filter(|_| !path.exists()).unwrap_or(path)))
+                    }
                 },
                 created => created.with_context(|| cannot(&path))?,
             };

@@ -17,7 +17,7 @@ pub(super) struct Syncer {
 
 impl Syncer {
     pub fn start() -> Syncer {
-        let (files, waiting) = sync_channel::<File>(1);
+        let (files, waiting) = sync_channel::<File>(2);
         let failure = Arc::new(Mutex::new(None));
         let told = failure.clone();
         let thread = std::thread::spawn(move || {

@@ -7,9 +7,6 @@ use super::Content;
 use crate::capture::ibt::{REVISIONS_EXTENSION, add_revision};
 use crate::capture::{Patch, TickEncoder, TickSchema};
 
-/// What a simulator has room for; its session string cannot grow beyond that.
-const LARGEST_ROOM: usize = 4 << 20;
-
 /// A tick to record.
 pub(in crate::live) struct TickRecord<'a> {
     pub tick: i32,
@@ -57,7 +54,7 @@ impl Content for TickContent {
     type Context<'a> = &'a TickStart;
 
     fn begin(start: &TickStart, now: i64) -> anyhow::Result<TickContent> {
-        let room = start.session_room.min(LARGEST_ROOM);
+        let room = start.session_room;
         let mut content = TickContent {
             encoder: TickEncoder::new(start.schema.clone(), &start.session, room),
             records: 0,

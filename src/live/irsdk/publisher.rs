@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::bail;
 
 use super::MapPlace;
+use super::reader::read_header;
 use super::region::{Memory, Region};
 use crate::capture::TickSchema;
 use crate::capture::ibt::{Buffer, HEADER_LENGTH, Header, MOST_BUFFERS, VARIABLE_LENGTH, field};
@@ -131,21 +132,19 @@ impl Drop for Publisher {
     }
 }
 
-/// Whether another program publishes there. Memory that says so and stands still
-/// was left behind; but the simulator itself may take a while to its first tick.
+/// Whether another program publishes there. A file that says so and stands still
+/// was left behind.
 fn is_running(place: &MapPlace) -> bool {
     let newest = || {
-        let region = Region::open(place).ok()?;
-        let mut bytes = [0; HEADER_LENGTH];
-        region.read(0, &mut bytes).ok()?;
-        let header = Header::parse(&bytes);
+        let header = read_header(&Region::open(place).ok()?).ok()?;
         let is_connected = header.version != 0 && header.is_connected();
         is_connected.then(|| header.buffers.map(|buffer| buffer.tick))
     };
     let Some(before) = newest() else {
         return false;
     };
-    if *place == MapPlace::Simulator {
+    // Nothing but its status says that memory with a name is in use.
+    if !matches!(place, MapPlace::File(_)) {
         return true;
     }
     thread::sleep(NEXT_TICK);

@@ -32,9 +32,7 @@ const LONGEST_SESSION: usize = 4 << 20;
 /// begins a file.
 const UNSTABLE: Duration = Duration::from_secs(2);
 const TRUSTED_FLIPS: u32 = 3;
-/// How long, at first and at most.
-const SHORTEST_HOLD: Duration = Duration::from_millis(50);
-const LONGEST_HOLD: Duration = Duration::from_secs(5);
+const HOLD: Duration = Duration::from_millis(500);
 
 const NOT_CONNECTED: &str = "it says that no simulator is connected";
 /// How often memory is looked for.
@@ -203,9 +201,15 @@ impl Reader {
                 State::Live { is_new: true }
             }
             Err(problem) => {
+                let stands_still = problem == Problem::StandsStill;
                 self.problem = Some(problem);
                 if !self.is_connected {
                     return State::Waiting;
+                }
+                // One that begins anew may take a while to its first tick.
+                if stands_still {
+                    self.detached = None;
+                    return self.is_still_there();
                 }
                 let detached = *self.detached.get_or_insert_with(Instant::now);
                 match detached.elapsed() > STALLED {
@@ -232,7 +236,9 @@ impl Reader {
         let result = self.start(take).and_then(|()| self.take_ticks(take));
         match result {
             Ok(_) => {}
-            Err(Problem::StandsStill) => self.look_again(),
+            Err(Problem::StandsStill) => {
+                self.look_again();
+            }
             // Whatever it is, it is not what it was: attached anew next time.
             Err(_) => self.attached = None,
         }
@@ -240,12 +246,19 @@ impl Reader {
     }
 
     /// Asks once in a while whether the memory is there still, since it may be
-    /// there for us alone.
-    fn look_again(&mut self) {
-        if self.looked.elapsed() > STALLED {
-            self.looked = Instant::now();
-            let attached = self.attached.take();
-            self.attached = attached.and_then(|attached| attached.reopen(&self.place));
+    /// there for us alone. `false` if it is not, or it says that it has ended.
+    fn look_again(&mut self) -> bool {
+        if self.looked.elapsed() < STALLED {
+            return true;
+        }
+        self.looked = Instant::now();
+        match self.attached.take() {
+            Some(attached) if attached.is_started => {
+                self.attached = attached.reopen(&self.place);
+                self.attached.is_some()
+            }
+            // What it was found with may be that of another by now.
+            _ => true,
         }
     }
 
@@ -284,7 +297,10 @@ impl Reader {
         let schema = TickSchema::parse(&header, &bytes, headers.start, &wrong, &mut damage)
             .map_err(Problem::Senseless)?;
         let (session, update) = read_session(&region, &header)?;
-        if !is_alike(&header, &read_header(&region)?) {
+        // They belong to the session string, if they are those of its car still.
+        let mut again = vec![0; bytes.len()];
+        region.read(headers.start, &mut again)?;
+        if again != bytes || !is_alike(&header, &read_header(&region)?) {
             let what = "its structure changes while it is read";
             return Err(Problem::Senseless(what.into()));
         }
@@ -320,6 +336,10 @@ impl Reader {
         }
         // One that we follow already has moved before.
         let newest = newest(&header);
+        // Another one, which may have said something else when it was found.
+        if newest < attached.found_at {
+            return Err(has_changed());
+        }
         if newest == 0 || newest == attached.found_at && !self.is_connected {
             return Err(match header.is_connected() {
                 true => Problem::StandsStill,
@@ -328,11 +348,17 @@ impl Reader {
         }
         attached.is_started = true;
         // What is there already is taken too, unless it was before.
+        let first = before_first(&header, attached.found_at);
         self.last = match self.last {
-            Some(last) if !began_anew(&header, last) => Some(last.max(before_first(&header))),
+            Some(last) if !began_anew(&header, last) => {
+                if self.follows {
+                    self.missed += u64::try_from(i64::from(first) - i64::from(last)).unwrap_or(0);
+                }
+                Some(last.max(first))
+            }
             _ => {
                 self.follows = false;
-                Some(before_first(&header))
+                Some(first)
             }
         };
         let before = self.started.replace(Instant::now());
@@ -362,21 +388,19 @@ impl Reader {
         let header = read_header(&attached.region)?;
         let mut is_alike = is_alike(&header, &attached.header);
         if is_alike && header.session_update != attached.header.session_update {
+            let (text, update) = read_session(&attached.region, &header)?;
             // A new car may have as many variables as the one before.
             let mut headers = vec![0; attached.headers.len()];
             attached.region.read(attached.headers.start, &mut headers)?;
             is_alike = headers == attached.schema.headers();
             if is_alike {
-                let (text, update) = read_session(&attached.region, &header)?;
                 attached.header.session_update = update;
                 take(Event::Session { text, update });
             }
         }
         if !is_alike {
-            let flips = self.flips.saturating_sub(TRUSTED_FLIPS);
-            let hold = SHORTEST_HOLD.saturating_mul(1 << flips.min(10));
-            let until = Instant::now() + hold.min(LONGEST_HOLD);
-            self.held_until = (flips > 0).then_some(until);
+            let is_held = self.flips > TRUSTED_FLIPS;
+            self.held_until = is_held.then(|| Instant::now() + HOLD);
             return Err(has_changed());
         }
         let last = self.last.unwrap_or(0);
@@ -418,11 +442,8 @@ impl Reader {
         if silence > GONE {
             return self.lose();
         }
-        if silence > STALLED {
-            self.look_again();
-            if self.attached.is_none() {
-                return self.lose();
-            }
+        if silence > STALLED && !self.look_again() {
+            return self.lose();
         }
         State::Live { is_new: false }
     }
@@ -502,7 +523,7 @@ fn has_changed() -> Problem {
     Problem::Senseless("its structure has changed".into())
 }
 
-fn read_header(region: &Region) -> io::Result<Header> {
+pub(super) fn read_header(region: &Region) -> io::Result<Header> {
     let mut bytes = [0; HEADER_LENGTH];
     region.read(0, &mut bytes)?;
     Ok(Header::parse(&bytes))
@@ -526,9 +547,10 @@ fn began_anew(header: &Header, last: i32) -> bool {
     newest < last.saturating_sub(header.buffer_count) || newest == 0 && last > 0
 }
 
-/// The tick before the first of those that are there in a row up to the newest.
-/// A buffer that never held anything has 0.
-fn before_first(header: &Header) -> i32 {
+/// The tick before the first of those that are there in a row up to the newest,
+/// or up from the one at which the memory was found. A buffer that never held
+/// anything has 0.
+fn before_first(header: &Header, found_at: i32) -> i32 {
     let mut ticks: Vec<i32> = buffers(header).map(|buffer| buffer.tick).collect();
     ticks.sort_unstable_by(|one, other| other.cmp(one));
     let mut first = newest(header);
@@ -536,6 +558,10 @@ fn before_first(header: &Header) -> i32 {
         if tick == first.saturating_sub(1) && tick > 0 {
             first = tick;
         }
+    }
+    let is_there = buffers(header).any(|buffer| buffer.tick == found_at);
+    if found_at > 0 && is_there {
+        first = first.min(found_at);
     }
     match first {
         0 => 0,

@@ -87,11 +87,25 @@ def tables(path):
     return found
 
 
+def unless_the_machine_stalls(attempt):
+    """Tries again, twice at most, when ticks were counted as lost: memory holds
+    three, and a virtual machine may stand still for longer than they last."""
+    for _ in range(3):
+        report = attempt()
+        if not report["lost"]:
+            return report
+        print(f"the machine was too busy: {report['lost']} of {report['received']} ticks lost")
+    fail("ticks are lost again and again")
+
+
 def round_trip(file):
-    recording = record(f"{file.stem}.ibt")
-    if replay(file, "--speed", "10").wait(timeout=PATIENCE):
-        fail(f"{file.name} was not replayed")
-    report = ended(recording)
+    def attempt():
+        recording = record(f"{file.stem}.ibt", "--force")
+        if replay(file, "--speed", "10").wait(timeout=PATIENCE):
+            fail(f"{file.name} was not replayed")
+        return ended(recording)
+
+    report = unless_the_machine_stalls(attempt)
     again = scratch / f"{file.stem}.ibt"
     ours, theirs = values(again), values(file)
     # NaN is not equal to itself, but written alike.
@@ -106,7 +120,7 @@ def round_trip(file):
     ):
         fail(f"{file.name}: other tables come from the recording of its replay")
     ticks = len(next(iter(ours.values())))
-    if report["ticks"] != ticks or report["lost"]:
+    if report["ticks"] != ticks:
         fail(f"{file.name}: {report}")
     print(f"{file.name}: {ticks} ticks at ten times the speed, {len(ours)} variables and {len(after)} tables equal")
 
@@ -206,21 +220,32 @@ def killed(times):
     print(f"killed {times} times: pyirsdk and simtel read each file, at least {least} ticks")
 
 
+def processor_time(process):
+    """What it has used, in seconds."""
+    fields = Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def cost(rate, seconds):
-    recording = record("cost.ibt", "--force")
-    publisher = publish("--rate", str(rate), "--seconds", str(seconds))
-    time.sleep(seconds * 0.5)
-    usage = Path(f"/proc/{recording.pid}/stat").read_text().rsplit(")", 1)[1].split()
-    ticks_before, moment = int(usage[11]) + int(usage[12]), time.monotonic()
-    time.sleep(seconds * 0.3)
-    usage = Path(f"/proc/{recording.pid}/stat").read_text().rsplit(")", 1)[1].split()
-    share = (int(usage[11]) + int(usage[12]) - ticks_before) / os.sysconf("SC_CLK_TCK") / (time.monotonic() - moment)
-    published = int(publisher.communicate(timeout=PATIENCE)[0].split()[1])
-    report = ended(recording)
+    found = {}
+
+    def attempt():
+        recording = record("cost.ibt", "--force")
+        publisher = publish("--rate", str(rate), "--seconds", str(seconds))
+        time.sleep(seconds * 0.5)
+        before, moment = processor_time(recording), time.monotonic()
+        time.sleep(seconds * 0.3)
+        share = (processor_time(recording) - before) / (time.monotonic() - moment)
+        published = int(publisher.communicate(timeout=PATIENCE)[0].split()[1])
+        found.update(share=share, published=published)
+        return ended(recording)
+
+    report = unless_the_machine_stalls(attempt)
+    share, published = found["share"], found["published"]
     seen = check_numbers(scratch / "cost.ibt", True)
-    print(f"{rate} Hz for {seconds} s: {published} published, {len(seen)} recorded, {report['lost']} lost, {share:.1%} of a core")
-    if len(seen) != published or report["lost"] or share > 0.1:
-        fail("ticks were lost, or it costs too much")
+    print(f"{rate} Hz for {seconds} s: {published} published, {len(seen)} recorded, {share:.1%} of a core")
+    if len(seen) != published or report["ticks"] != published or share > 0.1:
+        fail(f"ticks are missing, or it costs too much: {report}")
 
 
 for file in files:

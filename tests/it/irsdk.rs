@@ -160,7 +160,7 @@ impl Memory {
     fn publish_all(&mut self, ticks: impl IntoIterator<Item = i32>) {
         for tick in ticks {
             self.publish(tick);
-            thread::sleep(Duration::from_millis(10));
+            thread::sleep(Duration::from_millis(20));
         }
     }
 
@@ -205,7 +205,7 @@ fn what_is_replayed_into_memory_is_recorded_from_it() {
         "--map",
         "memory",
         "--speed",
-        "2",
+        "1",
         "--json",
     ]);
     let report: Value = serde_json::from_slice(&run.stdout).expect("a report");
@@ -361,8 +361,7 @@ fn every_session_string_is_kept_and_replayed_at_its_tick() {
     // Replayed, they are there again, each from its tick on.
     let recording = record(&place, "again", &["-o", "b.ibt"]);
     place.succeed(&[
-        "replay", "a.ibt", "--map", "again", "--speed", "20", "--limit", "30", "--until",
-        "1000000s",
+        "replay", "a.ibt", "--map", "again", "--speed", "20", "--limit", "30",
     ]);
     let done = recording.done();
     assert_eq!(
@@ -597,7 +596,7 @@ fn recordings_end_by_rule_and_rotate() {
     let done = record(&place, &map, &["-o", "a.ibt", "--duration", "600ms"]).done();
     assert_eq!(done.report["reason"], "duration");
     let count = ticks(&place.path("a.ibt")).len();
-    assert!((20..=70).contains(&count), "{count}");
+    assert!((5..=40).contains(&count), "{count}");
     let done = record(
         &place,
         &map,
@@ -846,7 +845,7 @@ fn ticks_are_passed_on_as_bytes_and_as_objects() {
         }
         (record(&place, "memory", &arguments), socket)
     });
-    place.succeed(&["replay", &sample_path(), "--map", "memory", "--speed", "2"]);
+    place.succeed(&["replay", &sample_path(), "--map", "memory", "--speed", "1"]);
     let before = Ibt {
         bytes: SAMPLE.to_vec(),
     };
@@ -1128,7 +1127,7 @@ fn ticks_that_a_replay_leaves_out_are_missed() {
     let (ticks, lost) = (done.number("ticks"), done.number("lost"));
     assert!((60..110).contains(&ticks), "{}", done.report);
     // But for those before the first and after the last that was sent.
-    assert!((115..=120).contains(&(ticks + lost)), "{}", done.report);
+    assert!((110..=120).contains(&(ticks + lost)), "{}", done.report);
     let before = Ibt {
         bytes: SAMPLE.to_vec(),
     };

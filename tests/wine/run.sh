@@ -19,8 +19,8 @@ fail() {
 step "Rust for Windows, and Wine"
 DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends \
     wine wine64 gcc-mingw-w64-x86-64 xvfb xauth >/dev/null
-if [ ! -x "$prefix/root/usr/bin/cargo" ]; then
-    mkdir -p "$prefix/packages" "$prefix/root"
+if [ ! -x "$prefix/unpacked/usr/bin/cargo" ]; then
+    mkdir -p "$prefix/packages" "$prefix/unpacked"
     (
         cd "$prefix/packages"
         # What they need beyond what any Debian has.
@@ -30,11 +30,11 @@ if [ ! -x "$prefix/root/usr/bin/cargo" ]; then
         # Unpacked, not installed: the Rust that this machine has stays as it is.
         # shellcheck disable=SC2086
         apt-get download -q rustc-web cargo-web rust-web-src $needed
-        for package in *.deb; do dpkg -x "$package" "$prefix/root"; done
+        for package in *.deb; do dpkg -x "$package" "$prefix/unpacked"; done
     )
 fi
-export LD_LIBRARY_PATH=$prefix/root/usr/lib/x86_64-linux-gnu
-export RUSTC=$prefix/root/usr/bin/rustc RUSTC_BOOTSTRAP=1
+export LD_LIBRARY_PATH=$prefix/unpacked/usr/lib/x86_64-linux-gnu
+export RUSTC=$prefix/unpacked/usr/bin/rustc RUSTC_BOOTSTRAP=1
 export WINEPREFIX=$prefix/wine WINEDEBUG=-all WINEDLLOVERRIDES="mscoree,mshtml="
 export CC_x86_64_win7_windows_gnu=x86_64-w64-mingw32-gcc AR_x86_64_win7_windows_gnu=x86_64-w64-mingw32-ar
 "$RUSTC" -V
@@ -44,7 +44,7 @@ step "build"
 export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$project/target}/wine
 cd "$project"
 # Quick to build rather than to run.
-"$prefix/root/usr/bin/cargo" build -q -Zbuild-std --target x86_64-win7-windows-gnu \
+"$prefix/unpacked/usr/bin/cargo" build -q -Zbuild-std --target x86_64-win7-windows-gnu \
     --config 'profile.dev.opt-level=0' --config 'profile.dev.debug=false' \
     --config 'profile.dev.package."*".opt-level=0' --bin simtel --example fake_simulator
 built=$CARGO_TARGET_DIR/x86_64-win7-windows-gnu/debug

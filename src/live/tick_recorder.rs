@@ -150,7 +150,7 @@ struct Shared {
 
 impl Shared {
     /// Queues a message; `false` if a tick finds no room. The others are never
-    /// left out.
+    /// left out, but wait for it.
     fn queue(&self, messages: &SyncSender<Message>, message: Message) -> bool {
         let bytes = message.bytes();
         if matches!(message, Message::Tick { .. }) {
@@ -165,6 +165,7 @@ impl Shared {
             }
             return is_queued;
         }
+        self.wait_for_room();
         self.queued_bytes.fetch_add(bytes, Ordering::Relaxed);
         // The writer has ended, if it does not take it.
         messages.send(message).is_ok()
@@ -268,12 +269,10 @@ fn read(shared: &Shared, options: &TickRecordOptions, messages: &SyncSender<Mess
             Event::Start(start) => {
                 has_begun = true;
                 forwarder.start(&start.schema.variables);
-                shared.wait_for_room();
                 shared.queue(messages, Message::Start(start));
             }
             Event::Session { text, update } => {
                 let time = now();
-                shared.wait_for_room();
                 shared.queue(messages, Message::Session { text, update, time });
             }
             Event::Tick { tick, bytes } => {

@@ -92,6 +92,14 @@ pub struct Buffer {
     pub begun: i32,
 }
 
+impl Buffer {
+    /// Where the header says so of a buffer: its tick, then its offset, then the
+    /// tick that was begun.
+    pub fn place(number: usize) -> usize {
+        field::VAR_BUF + 16 * number
+    }
+}
+
 impl Header {
     pub fn parse(bytes: &[u8; HEADER_LENGTH]) -> Header {
         let read = |offset| read_i32(bytes, offset);
@@ -108,8 +116,8 @@ impl Header {
             record_length: read(field::BUF_LEN),
             newest_tick: read(field::CUR_BUF_TICK_COUNT),
             newest_buffer: bytes[field::CUR_BUF],
-            buffers: std::array::from_fn(|buffer| {
-                let at = field::VAR_BUF + 16 * buffer;
+            buffers: std::array::from_fn(|number| {
+                let at = Buffer::place(number);
                 Buffer {
                     tick: read(at),
                     offset: read(at + 4),
@@ -136,13 +144,19 @@ impl Header {
         write(field::BUF_LEN, self.record_length);
         write(field::CUR_BUF_TICK_COUNT, self.newest_tick);
         for (number, buffer) in self.buffers.iter().enumerate() {
-            let at = field::VAR_BUF + 16 * number;
+            let at = Buffer::place(number);
             write(at, buffer.tick);
             write(at + 4, buffer.offset);
             write(at + 8, buffer.begun);
         }
         bytes[field::CUR_BUF] = self.newest_buffer;
         bytes
+    }
+
+    /// The buffers that are in use.
+    pub fn buffers_in_use(&self) -> impl Iterator<Item = Buffer> {
+        let count = usize::try_from(self.buffer_count).unwrap_or(0);
+        self.buffers.into_iter().take(count)
     }
 
     pub fn is_connected(&self) -> bool {

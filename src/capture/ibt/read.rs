@@ -8,8 +8,8 @@ use memmap2::Mmap;
 
 use super::super::CaptureError;
 use super::{
-    Damage, HEADER_LENGTH, Header, SUB_HEADER, TickSchema, Variable, Wrong, array, field, read_i32,
-    read_i64,
+    Buffer, Damage, HEADER_LENGTH, Header, SUB_HEADER, TickSchema, Variable, Wrong, array, field,
+    read_i32, read_i64,
 };
 use crate::text::until_nul;
 
@@ -60,7 +60,7 @@ impl TickFile {
         let header = Header::parse(&array(bytes, 0));
         let headers = header.variable_headers(bytes.len(), &wrong)?;
         let (buffers, record_length) = (header.buffer_count, header.record_length as usize);
-        let mut session = session_string(bytes, &mut damage);
+        let mut session = session_string(&header, bytes, &mut damage);
         // In memory something else lies where files have their sub-header.
         let covers = |range: &Range<usize>| {
             range.start < SUB_HEADER.end && range.end > SUB_HEADER.start && !range.is_empty()
@@ -79,9 +79,9 @@ impl TickFile {
         let variables = &bytes[headers.clone()];
         let schema = TickSchema::parse(&header, variables, headers.start, &wrong, &mut damage)?;
         let (first, count) = match is_live {
-            true => newest_record(bytes, buffers, record_length, &mut damage),
+            true => newest_record(&header, bytes, &mut damage),
             false => {
-                let first = records_start(bytes, &headers, &wrong)?;
+                let first = records_start(&header, bytes, &headers, &wrong)?;
                 let end = records_end(bytes, first, record_length, &mut session, &wrong)?;
                 let room = end - first;
                 (
@@ -183,9 +183,8 @@ impl TickFile {
 
 /// Where the session string lies. What is wrong with it is only noted: the
 /// ticks do not depend on it.
-fn session_string(bytes: &[u8], damage: &mut Damage) -> Range<usize> {
-    let offset = read_i32(bytes, field::SESSION_INFO_OFFSET);
-    let length = read_i32(bytes, field::SESSION_INFO_LEN);
+fn session_string(header: &Header, bytes: &[u8], damage: &mut Damage) -> Range<usize> {
+    let (offset, length) = (header.session_offset, header.session_length);
     let (Ok(start), Ok(length)) = (usize::try_from(offset), usize::try_from(length)) else {
         let what = format!("sessionInfoOffset is {offset} and sessionInfoLen {length}: left out");
         damage.push(field::SESSION_INFO_LEN as u64, what);
@@ -234,12 +233,12 @@ fn has_sub_header(bytes: &[u8]) -> bool {
 }
 
 fn records_start(
+    header: &Header,
     bytes: &[u8],
     headers: &Range<usize>,
     wrong: Wrong<'_, CaptureError>,
 ) -> Result<usize, CaptureError> {
-    let at = field::VAR_BUF + 4;
-    let offset = read_i32(bytes, at);
+    let offset = header.buffers[0].offset;
     let start = usize::try_from(offset).unwrap_or(usize::MAX);
     if start < SUB_HEADER.end || start > bytes.len() || headers.contains(&start) {
         let what = format!(
@@ -247,7 +246,7 @@ fn records_start(
              end of the file at {}",
             bytes.len()
         );
-        return Err(wrong(at, what));
+        return Err(wrong(Buffer::place(0) + 4, what));
     }
     Ok(start)
 }
@@ -271,7 +270,7 @@ fn records_end(
         let is_clipped = session.end == bytes.len();
         if !is_clipped && (stated != Ok(room / length) || !room.is_multiple_of(length)) {
             let what = format!("bufOffset is {first}, inside of the session string");
-            return Err(wrong(field::VAR_BUF + 4, what));
+            return Err(wrong(Buffer::place(0) + 4, what));
         }
         session.end = first;
     }
@@ -308,19 +307,19 @@ fn record_count(
 
 /// The newest record of a copy of the memory that was complete when it was
 /// copied, and whether there is one.
-fn newest_record(bytes: &[u8], buffers: i32, length: usize, damage: &mut Damage) -> (usize, usize) {
+fn newest_record(header: &Header, bytes: &[u8], damage: &mut Damage) -> (usize, usize) {
+    let length = header.record_length as usize;
     let mut newest: Option<(i32, usize)> = None;
-    for buffer in 0..buffers as usize {
-        let at = field::VAR_BUF + 16 * buffer;
-        let (tick, offset, begun) = (
-            read_i32(bytes, at),
-            read_i32(bytes, at + 4),
-            read_i32(bytes, at + 8),
-        );
+    for (number, buffer) in header.buffers_in_use().enumerate() {
+        let Buffer {
+            tick,
+            offset,
+            begun,
+        } = buffer;
         let start = usize::try_from(offset).unwrap_or(usize::MAX);
         if start < HEADER_LENGTH || start.saturating_add(length) > bytes.len() {
-            let what = format!("bufOffset of buffer {buffer} is {offset}, outside of the file");
-            damage.push(at as u64 + 4, what);
+            let what = format!("bufOffset of buffer {number} is {offset}, outside of the file");
+            damage.push(Buffer::place(number) as u64 + 4, what);
             continue;
         }
         // Older simulators do not say when they begin to write.

@@ -101,7 +101,7 @@ impl Publisher {
         self.tick = self.tick.wrapping_add(step.max(1));
         self.buffer = (self.buffer + 1) % BUFFERS;
         let buffer = self.header.buffers[self.buffer];
-        let at = field::VAR_BUF + 16 * self.buffer;
+        let at = Buffer::place(self.buffer);
         self.memory.store(at + 8, self.tick);
         self.memory.write(buffer.offset as usize, record);
         self.memory.store(at, self.tick);

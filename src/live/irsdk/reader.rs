@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use super::MapPlace;
 use super::region::Region;
 use crate::capture::ibt::{
-    Buffer, HEADER_LENGTH, Header, MOST_VALUES, VARIABLE_LENGTH, field, is_recording,
+    Buffer, HEADER_LENGTH, Header, MOST_VALUES, VARIABLE_LENGTH, is_recording,
 };
 use crate::capture::{Damage, TickSchema};
 use crate::live::files::TickStart;
@@ -409,7 +409,8 @@ impl Reader {
             self.last = None;
             return Err(Problem::Senseless("its ticks begin anew".into()));
         }
-        let mut waiting: Vec<(i32, usize)> = buffers(&header)
+        let mut waiting: Vec<(i32, usize)> = header
+            .buffers_in_use()
             .map(|buffer| buffer.tick)
             .zip(0..)
             .filter(|(tick, _)| *tick > last)
@@ -454,28 +455,11 @@ impl Attached {
     /// and opens it again; `None` if nobody else holds it, or the simulator says
     /// that it has ended. What changed in it is seen later.
     fn reopen(self, place: &MapPlace) -> Option<Attached> {
-        let Attached {
-            region,
-            header,
-            schema,
-            headers,
-            session,
-            found_at,
-            is_started,
-        } = self;
-        drop(region);
+        drop(self.region);
         let region = Region::open(place).ok()?;
         let has_ended =
             read_header(&region).is_ok_and(|header| header.version != 0 && !header.is_connected());
-        (!has_ended).then_some(Attached {
-            region,
-            header,
-            schema,
-            headers,
-            session,
-            found_at,
-            is_started,
-        })
+        (!has_ended).then_some(Attached { region, ..self })
     }
 
     /// Copies the tick of a buffer. `false` if it was overwritten meanwhile, or
@@ -502,8 +486,8 @@ impl Attached {
                 // Older simulators do not say when they begin to write, but they
                 // take the buffer with the oldest tick.
                 0 => {
-                    let newer = buffers(&header).filter(|other| other.tick > tick);
-                    newer.count() + 2 <= buffers(&header).count().max(2)
+                    let newer = header.buffers_in_use().filter(|other| other.tick > tick);
+                    newer.count() + 2 <= header.buffers_in_use().count().max(2)
                 }
                 begun => begun == tick,
             };
@@ -529,15 +513,13 @@ pub(super) fn read_header(region: &Region) -> io::Result<Header> {
     Ok(Header::parse(&bytes))
 }
 
-/// The buffers that are in use.
-fn buffers(header: &Header) -> impl Iterator<Item = Buffer> {
-    let count = usize::try_from(header.buffer_count).unwrap_or(0);
-    header.buffers.into_iter().take(count)
-}
-
 /// The largest tick count.
 fn newest(header: &Header) -> i32 {
-    buffers(header).map(|buffer| buffer.tick).max().unwrap_or(0)
+    header
+        .buffers_in_use()
+        .map(|buffer| buffer.tick)
+        .max()
+        .unwrap_or(0)
 }
 
 /// Whether all buffers hold ticks from before those that were the newest, or
@@ -551,7 +533,7 @@ fn began_anew(header: &Header, last: i32) -> bool {
 /// or up from the one at which the memory was found. A buffer that never held
 /// anything has 0.
 fn before_first(header: &Header, found_at: i32) -> i32 {
-    let mut ticks: Vec<i32> = buffers(header).map(|buffer| buffer.tick).collect();
+    let mut ticks: Vec<i32> = header.buffers_in_use().map(|buffer| buffer.tick).collect();
     ticks.sort_unstable_by(|one, other| other.cmp(one));
     let mut first = newest(header);
     for tick in ticks {
@@ -559,7 +541,9 @@ fn before_first(header: &Header, found_at: i32) -> i32 {
             first = tick;
         }
     }
-    let is_there = buffers(header).any(|buffer| buffer.tick == found_at);
+    let is_there = header
+        .buffers_in_use()
+        .any(|buffer| buffer.tick == found_at);
     if found_at > 0 && is_there {
         first = first.min(found_at);
     }
@@ -625,10 +609,10 @@ fn read_session(region: &Region, header: &Header) -> Result<(Vec<u8>, i32), Prob
 /// Checks that every buffer lies inside of the memory, behind the header.
 fn check_buffers(header: &Header, length: usize) -> Result<(), Problem> {
     let record = usize::try_from(header.record_length).unwrap_or(usize::MAX);
-    for (number, buffer) in buffers(header).enumerate() {
+    for (number, buffer) in header.buffers_in_use().enumerate() {
         let start = usize::try_from(buffer.offset).unwrap_or(usize::MAX);
         if start < HEADER_LENGTH || start.saturating_add(record) > length {
-            let at = field::VAR_BUF + 16 * number + 4;
+            let at = Buffer::place(number) + 4;
             return Err(Problem::Senseless(format!(
                 "offset {at}: bufOffset of buffer {number} is {} and bufLen {}, but there are only \
                  {length} bytes",

@@ -17,6 +17,7 @@ mod clock;
 pub mod decode;
 mod disk;
 pub mod formats;
+pub mod inspect;
 pub mod layout;
 pub mod live;
 mod lock;

@@ -10,6 +10,11 @@ pub(crate) fn until_nul(bytes: &[u8]) -> &[u8] {
     &bytes[..end.unwrap_or(bytes.len())]
 }
 
+/// Without what a terminal would take for a command.
+pub(crate) fn printable(text: &str) -> String {
+    text.chars().filter(|char| !char.is_control()).collect()
+}
+
 /// UTF-8, or Windows-1252 if it is not that; the latter has a character for
 /// every byte.
 pub(crate) fn utf8_or_latin(bytes: &[u8]) -> Cow<'_, str> {

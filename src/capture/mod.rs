@@ -3,6 +3,7 @@
 //! time stamp; ticks lie side by side in a file that describes them itself. Datagrams
 //! become the bytes of a capture here, too. No game is known here.
 
+mod container;
 mod frame;
 pub mod ibt;
 mod pcap;
@@ -20,6 +21,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use memmap2::Mmap;
 
+pub use container::{Container, Framing, InterfaceDetails, Packing, PcapDetails, PcapNgDetails};
 pub use ibt::{Patch, TickEncoder, TickFile, TickSchema, Variable, VariableType};
 pub use write::{Arrival, CaptureFormat, Encoder, InterfaceStatistics};
 
@@ -106,6 +108,19 @@ pub struct PacketCounts {
     pub incomplete: u64,
     /// Packets without a time stamp (simple packet blocks of pcapng).
     pub untimed: u64,
+    /// Packets whose time lies before that of the packet in front of them.
+    pub backwards: u64,
+    /// The earliest and the latest time of a packet, of whatever kind, in
+    /// nanoseconds since 1970 UTC.
+    pub span: Option<(i64, i64)>,
+}
+
+impl PacketCounts {
+    fn see(&mut self, time: i64, last: i64) {
+        self.backwards += u64::from(time < last);
+        let (earliest, latest) = self.span.unwrap_or((time, time));
+        self.span = Some((earliest.min(time), latest.max(time)));
+    }
 }
 
 /// A whole UDP datagram of a capture.
@@ -136,7 +151,10 @@ pub struct Capture {
     size: Option<u64>,
     /// Bytes read of a stream; a mapped file knows its own position.
     read: Option<Arc<AtomicU64>>,
+    packing: Option<Packing>,
     start: Option<i64>,
+    /// Time of the last packet that has one.
+    last: i64,
 }
 
 /// A file that holds records as they came.
@@ -172,11 +190,11 @@ impl Input {
         match sniff(&start[..length]) {
             Kind::Pcap | Kind::PcapNg => {
                 let window = Window::map(&file).map_err(io_error)?;
-                Capture::from_window(name, window, Some(size), None)
+                Capture::from_window(name, window, Some(size), None, None)
             }
             Kind::Ticks => {
                 let map = source::map(&file).map_err(io_error)?;
-                Input::from_map(name, map, Some(size), Damage::default())
+                Input::from_map(name, map, Some(size), None, Damage::default())
             }
             Kind::Gzip | Kind::Zstandard => {
                 io::Seek::rewind(&mut file).map_err(io_error)?;
@@ -205,6 +223,7 @@ impl Input {
             inner: reader,
             count: count.clone(),
         });
+        let mut packing = None;
         // A compressed capture inside a compressed file is no capture.
         for may_unpack in [true, false] {
             let (kind, mut whole) = match peek(reader) {
@@ -219,15 +238,19 @@ impl Input {
             reader = match kind {
                 Kind::Pcap | Kind::PcapNg => {
                     let window = Window::stream(whole);
-                    return Capture::from_window(name.into(), window, size, Some(count));
+                    return Capture::from_window(name.into(), window, size, Some(count), packing);
                 }
                 // Their parts may lie in any order.
                 Kind::Ticks => {
                     let mut damage = Damage::default();
                     let map = source::map_stream(&mut whole, &mut damage).map_err(io_error)?;
-                    return Input::from_map(name.into(), map, size, damage);
+                    return Input::from_map(name.into(), map, size, packing, damage);
                 }
                 Kind::Gzip | Kind::Zstandard if may_unpack => {
+                    packing = Some(match kind {
+                        Kind::Gzip => Packing::Gzip,
+                        _ => Packing::Zstandard,
+                    });
                     unpack(kind, whole).map_err(io_error)?
                 }
                 Kind::Gzip | Kind::Zstandard => {
@@ -251,9 +274,10 @@ impl Input {
         name: String,
         map: Mmap,
         size: Option<u64>,
+        packing: Option<Packing>,
         damage: Damage,
     ) -> Result<Input, CaptureError> {
-        let ticks = TickFile::new(name, map, size, damage)?;
+        let ticks = TickFile::new(name, map, size, packing, damage)?;
         Ok(Input::Ticks(Box::new(ticks)))
     }
 
@@ -307,6 +331,7 @@ impl Capture {
         mut window: Window,
         size: Option<u64>,
         read: Option<Arc<AtomicU64>>,
+        packing: Option<Packing>,
     ) -> Result<Input, CaptureError> {
         let io_error = |source| CaptureError::Io {
             name: name.clone(),
@@ -336,7 +361,9 @@ impl Capture {
             reassembled: Vec::new(),
             size,
             read,
+            packing,
             start: None,
+            last: i64::MIN,
         })))
     }
 
@@ -394,6 +421,8 @@ impl Capture {
             self.counts.untimed += u64::from(!packet.timed);
             if packet.timed {
                 self.start.get_or_insert(packet.time);
+                self.counts.see(packet.time, self.last);
+                self.last = packet.time;
             }
             let window = self.window.bytes();
             let bytes = &window[packet.data.clone()];
@@ -445,6 +474,14 @@ impl Capture {
     /// What was damaged so far.
     pub fn damage(&self) -> &Damage {
         &self.damage
+    }
+
+    /// What the file says of itself, as far as it was read.
+    pub fn container(&self) -> Container {
+        Container {
+            packing: self.packing,
+            framing: self.walker.framing(),
+        }
     }
 
     /// The name to call it by in messages.

@@ -11,13 +11,17 @@ use pcap_file::pcap::{PcapHeader, PcapParseError, PcapParser, PcapTsResolution};
 use pcap_file::pcapng::blocks::block_common::{
     ENHANCED_PACKET_BLOCK, PACKET_BLOCK, SIMPLE_PACKET_BLOCK,
 };
-use pcap_file::pcapng::blocks::block_common::{INTERFACE_DESCRIPTION_BLOCK, SECTION_HEADER_BLOCK};
+use pcap_file::pcapng::blocks::block_common::{
+    INTERFACE_DESCRIPTION_BLOCK, INTERFACE_STATISTIC_BLOCK, SECTION_HEADER_BLOCK,
+};
 use pcap_file::pcapng::blocks::interface_description::InterfaceTsResolution;
 use pcap_file::pcapng::{RawBlock, RawBlockParseError};
 use pcap_file::{DataLink, Endianness};
 
 use super::Damage;
+use super::container::{Framing, InterfaceDetails, PcapDetails, PcapNgDetails};
 use super::source::Window;
+use crate::text::utf8_or_latin;
 
 /// No capture tool writes larger packets; a larger length is damage. Also
 /// bounds how far a stream is read ahead.
@@ -61,6 +65,14 @@ impl Walker {
         match self {
             Walker::Pcap(walker) => walker.next(window, damage),
             Walker::PcapNg(walker) => walker.next(window, damage),
+        }
+    }
+
+    /// What the file says of itself, as far as it was read.
+    pub(super) fn framing(&self) -> Framing {
+        match self {
+            Walker::Pcap(walker) => Framing::Pcap(walker.details()),
+            Walker::PcapNg(walker) => Framing::PcapNg(walker.details.clone()),
         }
     }
 }
@@ -119,6 +131,20 @@ impl PcapWalker {
             consumed: 0,
             last_second: None,
         }))
+    }
+
+    fn details(&self) -> PcapDetails {
+        let header = self.parser.header();
+        PcapDetails {
+            version: (header.version_major, header.version_minor),
+            is_big_endian: header.endianness == Endianness::Big,
+            resolution: match header.ts_resolution {
+                PcapTsResolution::MicroSecond => 1_000,
+                PcapTsResolution::NanoSecond => 1,
+            },
+            link: link_name(link_type(header.datalink)),
+            snap_length: header.snaplen,
+        }
     }
 
     fn next(&mut self, window: &mut Window, damage: &mut Damage) -> io::Result<Option<Packet>> {
@@ -241,6 +267,7 @@ pub(super) struct PcapNgWalker {
     endianness: Endianness,
     /// Those of the section that is being read.
     interfaces: Vec<Interface>,
+    details: PcapNgDetails,
     consumed: usize,
 }
 
@@ -253,6 +280,8 @@ struct Interface {
     resolution: InterfaceTsResolution,
     /// Seconds to add to each time stamp.
     offset: i64,
+    /// Its position in [`PcapNgDetails::interfaces`], if it has one.
+    detailed: Option<usize>,
 }
 
 /// More interfaces than this in one section are damage or malice.
@@ -264,6 +293,7 @@ impl PcapNgWalker {
         Ok(ensure(window, 28)?.then(|| PcapNgWalker {
             endianness: Endianness::Little,
             interfaces: Vec::new(),
+            details: PcapNgDetails::default(),
             consumed: 0,
         }))
     }
@@ -324,7 +354,7 @@ impl PcapNgWalker {
     }
 
     /// Reads the fixed fields of a block: its packet, if it holds one. Options
-    /// are of no use here but for two of an interface.
+    /// are of no use for packets but for two of an interface.
     fn block(&mut self, block: &RawBlock<'_>, offset: u64) -> Result<Option<Packet>, String> {
         let order = self.endianness;
         let word = |at: usize| {
@@ -338,6 +368,13 @@ impl PcapNgWalker {
                     _ => Endianness::Little,
                 };
                 self.interfaces.clear();
+                self.note_section(&block.body);
+                return Ok(None);
+            }
+            INTERFACE_STATISTIC_BLOCK => {
+                if let Some(number) = word(0) {
+                    self.note_statistics(number as usize, &block.body);
+                }
                 return Ok(None);
             }
             INTERFACE_DESCRIPTION_BLOCK => {
@@ -346,7 +383,8 @@ impl PcapNgWalker {
                         "more than {MOST_INTERFACES} interfaces in a section"
                     ));
                 }
-                let (interface, flaw) = interface(order, &block.body);
+                let (mut interface, flaw) = interface(order, &block.body);
+                interface.detailed = self.note_interface(&interface, &block.body);
                 // Those that follow are counted from it, whatever is in it.
                 self.interfaces.push(interface);
                 return flaw.map_or(Ok(None), |flaw| Err(flaw.into()));
@@ -401,6 +439,72 @@ impl PcapNgWalker {
     }
 }
 
+impl PcapNgWalker {
+    fn note_section(&mut self, body: &[u8]) {
+        let details = &mut self.details;
+        details.sections += 1;
+        if details.sections > 1 {
+            return;
+        }
+        details.is_big_endian = self.endianness == Endianness::Big;
+        for (code, value) in options(self.endianness, body, 16) {
+            let place = match code {
+                option::COMMENT => &mut details.comment,
+                option::HARDWARE => &mut details.hardware,
+                option::SYSTEM => &mut details.system,
+                option::APPLICATION => &mut details.application,
+                _ => continue,
+            };
+            *place = option_text(value);
+        }
+    }
+
+    /// Its position among the details.
+    fn note_interface(&mut self, interface: &Interface, body: &[u8]) -> Option<usize> {
+        let mut options = options(self.endianness, body, 8);
+        let name = options.find(|(code, _)| *code == option::NAME);
+        let tick = interface.resolution.decode_timestamp(1);
+        let position = self.details.interfaces.len();
+        self.details.add(InterfaceDetails {
+            name: name.and_then(|(_, value)| option_text(value)),
+            link: link_name(interface.link),
+            snap_length: interface.snap_length,
+            resolution: u64::try_from(tick.as_nanos()).unwrap_or(u64::MAX),
+            received: None,
+            dropped: None,
+        });
+        (self.details.interfaces.len() > position).then_some(position)
+    }
+
+    fn note_statistics(&mut self, interface: usize, body: &[u8]) {
+        let interface = self.interfaces.get(interface);
+        let Some(position) = interface.and_then(|interface| interface.detailed) else {
+            return;
+        };
+        let details = &mut self.details.interfaces[position];
+        let order = self.endianness;
+        let count = |value: &[u8]| {
+            let value = *value.first_chunk()?;
+            Some(match order {
+                Endianness::Little => u64::from_le_bytes(value),
+                Endianness::Big => u64::from_be_bytes(value),
+            })
+        };
+        // Those of the system are named apart; the other count may have them too.
+        let mut dropped: Option<u64> = None;
+        for (code, value) in options(order, body, 12) {
+            match code {
+                option::RECEIVED => details.received = count(value),
+                option::DROPPED | option::DROPPED_BY_SYSTEM => {
+                    dropped = dropped.max(count(value));
+                }
+                _ => {}
+            }
+        }
+        details.dropped = dropped.or(details.dropped);
+    }
+}
+
 /// Reads an interface description, and says what in it could not be read.
 fn interface(order: Endianness, body: &[u8]) -> (Interface, Option<&'static str>) {
     let half = |at: usize| {
@@ -413,19 +517,14 @@ fn interface(order: Endianness, body: &[u8]) -> (Interface, Option<&'static str>
         snap_length: snap_length.map_or(0, |bytes| word_in(order, *bytes)),
         resolution: InterfaceTsResolution::default(),
         offset: 0,
+        detailed: None,
     };
     let mut flaw = snap_length
         .is_none()
         .then_some("this interface description is too short");
-    let mut at = 8;
-    while let (Some(code), Some(length)) = (half(at), half(at + 2)) {
-        let length = usize::from(length);
-        let Some(value) = body.get(at + 4..at + 4 + length) else {
-            break;
-        };
-        match (code, value) {
-            (0, _) => break,
-            (9, [resolution, ..]) => match InterfaceTsResolution::from_u8(*resolution) {
+    for option in options(order, body, 8) {
+        match option {
+            (option::TIME_RESOLUTION, [resolution, ..]) => match InterfaceTsResolution::from_u8(*resolution) {
                 Ok(resolution) => read.resolution = resolution,
                 Err(_) => {
                     flaw = Some(
@@ -434,7 +533,7 @@ fn interface(order: Endianness, body: &[u8]) -> (Interface, Option<&'static str>
                     );
                 }
             },
-            (14, value) => {
+            (option::TIME_OFFSET, value) => {
                 if let Ok(value) = <[u8; 8]>::try_from(value) {
                     read.offset = match order {
                         Endianness::Little => i64::from_le_bytes(value),
@@ -444,9 +543,47 @@ fn interface(order: Endianness, body: &[u8]) -> (Interface, Option<&'static str>
             }
             _ => {}
         }
-        at += 4 + length.next_multiple_of(4);
     }
     (read, flaw)
+}
+
+/// Codes of the options that are read, as the draft of pcapng numbers them.
+mod option {
+    pub const COMMENT: u16 = 1;
+    /// Of a section.
+    pub const HARDWARE: u16 = 2;
+    pub const SYSTEM: u16 = 3;
+    pub const APPLICATION: u16 = 4;
+    /// Of an interface.
+    pub const NAME: u16 = 2;
+    pub const TIME_RESOLUTION: u16 = 9;
+    pub const TIME_OFFSET: u16 = 14;
+    /// Of an interface's statistics.
+    pub const RECEIVED: u16 = 4;
+    pub const DROPPED: u16 = 5;
+    pub const DROPPED_BY_SYSTEM: u16 = 7;
+}
+
+/// The options of a block, from `at` on: code and value.
+fn options(
+    order: Endianness,
+    body: &[u8],
+    mut at: usize,
+) -> impl Iterator<Item = (u16, &[u8])> + use<'_> {
+    std::iter::from_fn(move || {
+        let half = |at: usize| Some(half_in(order, *body.get(at..)?.first_chunk()?));
+        let (code, length) = (half(at)?, usize::from(half(at + 2)?));
+        let value = body.get(at + 4..at + 4 + length)?;
+        at += 4 + length.next_multiple_of(4);
+        (code != 0).then_some((code, value))
+    })
+}
+
+/// The text of an option; a hostile one may be as long as its block.
+fn option_text(value: &[u8]) -> Option<String> {
+    const LONGEST: usize = 1_000;
+    let text = utf8_or_latin(&value[..value.len().min(LONGEST)]);
+    (!text.is_empty()).then(|| text.into_owned())
 }
 
 /// Whether a block of a known type with equal lengths at both ends lies at `at`.
@@ -491,6 +628,11 @@ fn half_in(order: Endianness, bytes: [u8; 2]) -> u16 {
         Endianness::Little => u16::from_le_bytes(bytes),
         Endianness::Big => u16::from_be_bytes(bytes),
     }
+}
+
+/// What the registry of link types calls it, such as `ETHERNET`.
+fn link_name(link: DataLink) -> String {
+    format!("{link:?}")
 }
 
 /// The link type without the bits that say how a frame check sequence is kept.

@@ -6,13 +6,12 @@ use std::time::Instant;
 
 use anyhow::{anyhow, bail};
 use clap::{Args, ValueEnum};
-use indicatif::{ProgressBar, ProgressStyle};
 
 use super::formats::FormatOptions;
 use super::inputs::Source;
 use super::messages::Messages;
 use super::summary::Summary;
-use super::{EXIT_STATUS, Outcome, UsageError, inputs, interrupt, values};
+use super::{EXIT_STATUS, Outcome, UsageError, inputs, interrupt, progress, values};
 use crate::capture::Input;
 use crate::decode;
 use crate::decode::{
@@ -168,7 +167,7 @@ impl Convert {
         let selection = self.selection(&formats)?;
         decode::check_partition(&formats, &self.partition_by)
             .map_err(|error| UsageError(error.to_string()))?;
-        let names: Vec<String> = paths.iter().map(|path| input_name(path)).collect();
+        let names: Vec<String> = paths.iter().map(|path| inputs::name(path)).collect();
         let sink_options = self.sink_options(&paths, &names)?;
         check_single_table(&sink_options.destination, &selection, &formats)?;
         let outputs = Outputs::new(sink_options);
@@ -190,7 +189,7 @@ impl Convert {
         };
 
         let interrupted = interrupt::watch();
-        let bar = progress_bar(&paths, messages);
+        let bar = progress::bar(&paths, messages);
         let mut converter = Converter::new(options, &names, &outputs)?;
         let mut done = 0;
         for ((path, name), source) in paths.iter().zip(&names).zip(sources) {
@@ -200,7 +199,7 @@ impl Convert {
                 match interrupted.load(Ordering::Relaxed) {
                     false => Ok(true),
                     // An interrupt is how a live capture ends.
-                    true if is_stdin(path) => Ok(false),
+                    true if inputs::is_stdin(path) => Ok(false),
                     true => Err(anyhow!("interrupted; nothing was written")),
                 }
             };
@@ -228,7 +227,7 @@ impl Convert {
             }
         }
         let report = converter.finish()?;
-        if interrupted.load(Ordering::Relaxed) && !paths.iter().any(|path| is_stdin(path)) {
+        if interrupted.load(Ordering::Relaxed) && !paths.iter().any(|path| inputs::is_stdin(path)) {
             bail!("interrupted; nothing was written");
         }
         let written = outputs.finish()?;
@@ -429,13 +428,6 @@ impl Convert {
     }
 }
 
-fn input_name(path: &Path) -> String {
-    match is_stdin(path) {
-        true => "standard input".into(),
-        false => path.display().to_string(),
-    }
-}
-
 /// What the ending of an output file says of its format and compression.
 fn by_extension(path: &Path) -> (Option<Format>, Option<Compression>) {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -455,10 +447,6 @@ fn by_extension(path: &Path) -> (Option<Format>, Option<Compression>) {
         _ => None,
     };
     (format, compression)
-}
-
-fn is_stdin(path: &Path) -> bool {
-    path.as_os_str() == "-"
 }
 
 /// Whether anything of a format is wanted: a table, or the text beside them.
@@ -498,26 +486,4 @@ fn check_single_table(
         .into()),
         _ => Ok(()),
     }
-}
-
-fn progress_bar(paths: &[PathBuf], messages: &Messages) -> ProgressBar {
-    if messages.is_quiet() {
-        return ProgressBar::hidden();
-    }
-    let sizes = paths.iter().map(|path| Some(path.metadata().ok()?.len()));
-    // On anything but a terminal indicatif draws nothing.
-    let (bar, template) = match sizes.sum::<Option<u64>>() {
-        Some(total) => (
-            ProgressBar::new(total),
-            "{wide_bar} {decimal_bytes}/{decimal_total_bytes} {decimal_bytes_per_sec} {msg} {eta} left",
-        ),
-        None => (
-            ProgressBar::no_length(),
-            "{spinner} {decimal_bytes} {decimal_bytes_per_sec} {msg} {elapsed}",
-        ),
-    };
-    if let Ok(style) = ProgressStyle::with_template(template) {
-        bar.set_style(style);
-    }
-    bar
 }

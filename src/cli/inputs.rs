@@ -15,7 +15,7 @@ use crate::formats::iracing::{Session, Survey};
 pub(super) fn expand(arguments: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
     let mut inputs = Vec::new();
     for argument in arguments {
-        if argument.as_os_str() == "-" {
+        if is_stdin(argument) {
             inputs.push(argument.clone());
         } else if argument.is_dir() {
             let before = inputs.len();
@@ -33,6 +33,18 @@ pub(super) fn expand(arguments: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
     let mut seen = HashSet::new();
     inputs.retain(|input| seen.insert(input.canonicalize().unwrap_or_else(|_| input.clone())));
     Ok(inputs)
+}
+
+/// What to call an input.
+pub(super) fn name(path: &Path) -> String {
+    match is_stdin(path) {
+        true => "standard input".into(),
+        false => path.display().to_string(),
+    }
+}
+
+pub(super) fn is_stdin(path: &Path) -> bool {
+    path.as_os_str() == "-"
 }
 
 /// What is known of an input before it is read.
@@ -74,7 +86,7 @@ impl Source {
 pub(super) fn survey(paths: &[PathBuf]) -> (Vec<Source>, Survey) {
     let mut survey = Survey::default();
     let mut look = |path: &PathBuf| {
-        let is_stream = path.as_os_str() == "-" || !path.is_file();
+        let is_stream = is_stdin(path) || !path.is_file();
         let keeps = is_stream || paths.len() == 1;
         let has_ticks = !keeps && Input::has_ticks(path);
         if !has_ticks && !keeps {

@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 use super::{Color, Common};
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
-const WARNING: Style = AnsiColor::Yellow.on_default().bold();
+pub(super) const WARNING: Style = AnsiColor::Yellow.on_default().bold();
+pub(super) const PLAIN: Style = Style::new();
 pub(super) const STRONG: Style = Style::new().bold();
 pub(super) const DIM: Style = Style::new().dimmed();
 

@@ -2,15 +2,19 @@
 //! exit code. Each subcommand has a file of its own with its arguments and its
 //! `run`; the work itself is done elsewhere.
 
+mod capture_json;
+mod columns;
 mod completions;
 mod convert;
 mod formats;
+mod info;
 mod inputs;
 mod interrupt;
 mod iracing;
 mod keyboard;
 mod man;
 mod messages;
+mod progress;
 mod record;
 mod replay;
 mod replaying;
@@ -48,6 +52,7 @@ enum Command {
     Record(Box<record::Record>),
     Replay(Box<replay::Replay>),
     Convert(convert::Convert),
+    Info(info::Info),
     Schema(schema::Schema),
     Iracing(iracing::Iracing),
     Completions(completions::Completions),
@@ -115,6 +120,7 @@ pub fn main() -> ExitCode {
         Command::Record(command) => command.run(&messages),
         Command::Replay(command) => command.run(&messages),
         Command::Convert(command) => command.run(&messages),
+        Command::Info(command) => command.run(&messages),
         Command::Schema(command) => command.run(),
         Command::Iracing(command) => command.run(),
         Command::Completions(command) => command.run(),

@@ -7,8 +7,8 @@ use anyhow::bail;
 use serde_json::{Value, json};
 
 use super::messages::{DIM, Messages, STRONG, print_report};
-use super::{Outcome, values};
-use crate::decode::{CaptureReport, Refused, Report};
+use super::{Outcome, capture_json, values};
+use crate::decode::{CaptureReport, Report};
 use crate::formats::{Formats, iracing};
 use crate::sink::Written;
 
@@ -100,12 +100,14 @@ impl Summary<'_> {
     pub(super) fn print(&self, messages: &Messages) {
         let report = self.report;
         for capture in &report.captures {
-            for ((format, packet), seen) in &capture.packets {
+            for seen in capture.packets.values() {
                 messages.detail(format_args!(
-                    "{}: {format} {packet}: {} records, {}",
+                    "{}: {} {}: {} records, {}",
                     capture.name,
-                    values::count(seen.datagrams),
-                    values::bytes(seen.bytes)
+                    seen.format,
+                    seen.packet,
+                    values::count(seen.tally.datagrams),
+                    values::bytes(seen.tally.bytes)
                 ));
             }
         }
@@ -238,7 +240,7 @@ impl Summary<'_> {
             "seconds": self.elapsed.as_secs_f64(),
             "rows": self.report.rows,
             "replaced_texts": self.report.replaced_texts,
-            "inputs": self.report.captures.iter().map(capture_json).collect::<Vec<_>>(),
+            "inputs": self.report.captures.iter().map(input_json).collect::<Vec<_>>(),
             "tables": self.written.tables.iter().map(|table| json!({
                 "format": table.format,
                 "table": table.table,
@@ -256,86 +258,11 @@ impl Summary<'_> {
     }
 }
 
-fn capture_json(capture: &CaptureReport) -> Value {
-    let counts = &capture.counts;
-    json!({
-        "name": capture.name,
-        "bytes": capture.size,
-        "error": capture.error,
-        "first_time_ns": capture.span.map(|(first, _)| first),
-        "last_time_ns": capture.span.map(|(_, last)| last),
-        "packets": counts.packets,
-        "datagrams": counts.datagrams,
-        "decoded": capture.decoded_datagrams(),
-        "refused": capture.refused_datagrams,
-        "notes": capture.notes,
-        "out_of_range": capture.out_of_range,
-        "not_driving": capture.not_driving,
-        "streams": capture.streams.iter().map(|stream| {
-            let (contradictions, checked) = stream.contradictions();
-            json!({
-                "format": stream.format,
-                "sender": stream.sender.map(|sender| sender.to_string()),
-                "datagrams": stream.datagrams,
-                "games": stream.games().map(|game| &game.id).collect::<Vec<_>>(),
-                "checked": checked,
-                "contradictions": contradictions,
-                "doubtful": stream.is_doubtful(),
-            })
-        }).collect::<Vec<_>>(),
-        "cut": counts.cut,
-        "malformed": counts.malformed,
-        "incomplete": counts.incomplete,
-        "other_packets": counts.other,
-        "unknown_link": counts.unknown_link,
-        "untimed": counts.untimed,
-        "by_packet": capture.packets.iter().map(|((format, packet), seen)| json!({
-            "format": format,
-            "packet": packet,
-            "datagrams": seen.datagrams,
-            "bytes": seen.bytes,
-        })).collect::<Vec<_>>(),
-        "refusals": capture.refused.iter().map(|(why, found)| {
-            let mut refusal = refusal_json(why);
-            refusal["count"] = found.count.into();
-            refusal["first_offset"] = found.first_offset.into();
-            refusal["first_bytes"] = found.first_bytes.as_str().into();
-            refusal
-        }).collect::<Vec<_>>(),
-        "damage": capture.damage.finds.iter().map(|(offset, what)| json!({
-            "offset": offset,
-            "what": what,
-        })).collect::<Vec<_>>(),
-        "damage_count": capture.damage.count,
-    })
-}
-
-fn refusal_json(why: &Refused) -> Value {
-    match why {
-        Refused::UnexpectedLength {
-            format,
-            packet,
-            expected,
-            actual,
-            decoded,
-        } => json!({
-            "reason": "unexpected_length",
-            "format": format,
-            "packet": packet,
-            "expected": expected,
-            "length": actual,
-            "decoded": decoded,
-        }),
-        Refused::UnknownPacket { format, id, length } => json!({
-            "reason": "unknown_packet",
-            "format": format,
-            "packet_id": id,
-            "length": length,
-        }),
-        Refused::Unrecognised { port, length } => json!({
-            "reason": "unrecognised",
-            "port": port,
-            "length": length,
-        }),
-    }
+fn input_json(report: &CaptureReport) -> Value {
+    let mut input = capture_json::capture(report);
+    input["first_time_ns"] = report.span.map(|(first, _)| first).into();
+    input["last_time_ns"] = report.span.map(|(_, last)| last).into();
+    input["out_of_range"] = report.out_of_range.into();
+    input["not_driving"] = report.not_driving.into();
+    input
 }

@@ -20,18 +20,17 @@ use anyhow::bail;
 use arrow::array::{ArrayRef, StringArray};
 
 use crate::capture::{Capture, Datagram};
-use crate::formats::{Formats, Recognised};
+use crate::formats::Formats;
 use crate::layout::{Layout, Packet, Place, Role, Scalar, Source, Table};
 
 pub use plan::{Cars, ColumnPatterns, Selection, TablePlan, names, names_packet};
-pub use report::{CaptureReport, PacketReport, Refused, Report, TableReport};
+pub use report::{CaptureReport, PacketReport, Refused, Report, TableReport, Tally};
 pub use schedule::{Append, TableSink};
-pub use streams::{Contradiction, Stream};
+pub use streams::{Contradiction, Stream, Streams};
 pub use ticks::Recording;
 
 use records::{Record, Records};
 use schedule::{Lane, Schedule};
-use streams::Streams;
 use texts::TextRow;
 
 /// A batch holds at most about this many bytes of records.
@@ -337,33 +336,9 @@ impl<'a> Converter<'a> {
         capture: usize,
         report: &mut CaptureReport,
     ) -> anyhow::Result<()> {
-        let formats = &self.options.formats;
-        let recognised = formats.recognise(datagram.payload, datagram.destination.port());
-        let (number, packet) = match recognised {
-            Recognised::Packet { layout, packet } => (layout, packet),
-            Recognised::UnexpectedLength { layout, packet } => {
-                let definition = &self.options.formats.layouts()[layout];
-                let expected = definition.packets[packet].size;
-                let too_long = datagram.payload.len() > expected;
-                report.refuse_length(
-                    definition,
-                    packet,
-                    datagram,
-                    self.options.lenient && too_long,
-                );
-                match self.options.lenient && too_long {
-                    true => (layout, packet),
-                    false => return Ok(()),
-                }
-            }
-            Recognised::UnknownPacket { layout, id } => {
-                report.refuse_packet(&self.options.formats.layouts()[layout], id, datagram);
-                return Ok(());
-            }
-            Recognised::Unrecognised => {
-                report.refuse_unrecognised(datagram);
-                return Ok(());
-            }
+        let (formats, lenient) = (&self.options.formats, self.options.lenient);
+        let Some((number, packet)) = report.recognise(formats, datagram, lenient) else {
+            return Ok(());
         };
         let layout = self.options.formats.layouts()[number].clone();
         let definition = &layout.packets[packet];
@@ -383,7 +358,9 @@ impl<'a> Converter<'a> {
             report.not_driving += 1;
             return Ok(());
         }
-        report.decoded(&layout, packet, 1, length as u64);
+        report
+            .tally(number, &layout, packet)
+            .see(datagram.time, length);
         let record = Record {
             time: datagram.time,
             bytes: payload,

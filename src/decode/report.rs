@@ -3,8 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::capture::{Capture, Damage, Datagram, PacketCounts};
+use crate::capture::{Capture, Damage, Datagram, PacketCounts, TickFile};
 use crate::formats::iracing::{self, Session};
+use crate::formats::{Formats, Recognised};
 use crate::layout::Layout;
 
 use super::streams::{Stream, Streams};
@@ -45,8 +46,8 @@ pub struct CaptureReport {
     pub size: Option<u64>,
     pub counts: PacketCounts,
     pub damage: Damage,
-    /// Decoded datagrams by format and packet.
-    pub packets: BTreeMap<(String, String), PacketReport>,
+    /// Decoded datagrams by the positions of format and packet.
+    pub packets: BTreeMap<(usize, usize), PacketReport>,
     pub refused: BTreeMap<Refused, RefusedCount>,
     /// Datagrams of no known format, or of an unknown packet or length.
     pub refused_datagrams: u64,
@@ -67,10 +68,51 @@ pub struct CaptureReport {
 }
 
 /// How much of one packet was decoded.
-#[derive(Debug, Default, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct PacketReport {
+    pub format: String,
+    pub packet: String,
+    pub tally: Tally,
+}
+
+/// How much came, and when.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Tally {
+    /// Or ticks.
     pub datagrams: u64,
     pub bytes: u64,
+    /// Time of the first one that has any, in nanoseconds since 1970 UTC, and of
+    /// the last.
+    pub times: Option<(i64, i64)>,
+    /// The longest time between two, in nanoseconds, and when it began.
+    pub largest_gap: Option<(i64, i64)>,
+}
+
+impl Tally {
+    /// Notes one; a time of 0 is none.
+    pub fn see(&mut self, time: i64, bytes: usize) {
+        self.datagrams += 1;
+        self.bytes += bytes as u64;
+        if time == 0 {
+            return;
+        }
+        let Some((_, last)) = &mut self.times else {
+            self.times = Some((time, time));
+            return;
+        };
+        let gap = time.saturating_sub(*last);
+        if gap > self.largest_gap.map_or(0, |(largest, _)| largest) {
+            self.largest_gap = Some((gap, *last));
+        }
+        *last = time;
+    }
+
+    /// How many came a second, on average.
+    pub fn per_second(&self) -> Option<f64> {
+        let (first, last) = self.times?;
+        let seconds = last.saturating_sub(first) as f64 / 1e9;
+        (seconds > 0.0).then(|| (self.datagrams - 1) as f64 / seconds)
+    }
 }
 
 /// Why datagrams were not decoded, or only in part.
@@ -104,7 +146,7 @@ pub struct RefusedCount {
 }
 
 impl CaptureReport {
-    pub(super) fn new(name: &str, size: Option<u64>) -> CaptureReport {
+    pub fn new(name: &str, size: Option<u64>) -> CaptureReport {
         CaptureReport {
             name: name.into(),
             size,
@@ -123,15 +165,30 @@ impl CaptureReport {
         }
     }
 
-    pub(super) fn note(&mut self, note: String) {
+    pub fn note(&mut self, note: String) {
         match self.notes.len() < MOST_NOTES {
             true => self.notes.push(note),
             false => self.more_notes += 1,
         }
     }
 
+    /// Notes what is wrong or particular with a recording as a whole.
+    pub fn see_ticks(&mut self, ticks: &TickFile) {
+        self.damage = ticks.damage().clone();
+        if ticks.is_live() {
+            self.note(
+                "this is a copy of the memory of a running simulator: its newest tick is all that \
+                 is read"
+                    .into(),
+            );
+        }
+        if !ticks.has_clock() {
+            self.counts.untimed = ticks.count() as u64;
+        }
+    }
+
     /// Notes what of a session string is only text.
-    pub(super) fn note_odd_lines(&mut self, session: &Session) {
+    pub fn note_odd_lines(&mut self, session: &Session) {
         for note in &session.notes {
             self.note(format!("session string: {note}"));
         }
@@ -149,15 +206,44 @@ impl CaptureReport {
         self.span = Some((first.min(time), last.max(time)));
     }
 
-    pub(super) fn decoded(&mut self, layout: &Layout, packet: usize, records: u64, bytes: u64) {
-        let packet = &layout.packets[packet];
-        let key = (layout.name.clone(), packet.name.clone());
-        let report = self.packets.entry(key).or_default();
-        report.datagrams += records;
-        report.bytes += bytes;
+    /// The tally of a packet of the format at `number`.
+    pub fn tally(&mut self, number: usize, layout: &Layout, packet: usize) -> &mut Tally {
+        let report = self.packets.entry((number, packet));
+        let report = report.or_insert_with(|| PacketReport {
+            format: layout.name.clone(),
+            packet: layout.packets[packet].name.clone(),
+            tally: Tally::default(),
+        });
+        &mut report.tally
     }
 
-    pub(super) fn refuse_length(
+    /// Tells the positions of a datagram's format and packet; what cannot be
+    /// decoded is noted. With `lenient`, what is longer than the packet is taken
+    /// for it.
+    pub fn recognise(
+        &mut self,
+        formats: &Formats,
+        datagram: &Datagram<'_>,
+        lenient: bool,
+    ) -> Option<(usize, usize)> {
+        match formats.recognise(datagram.payload, datagram.destination.port()) {
+            Recognised::Packet { layout, packet } => return Some((layout, packet)),
+            Recognised::UnexpectedLength { layout, packet } => {
+                let definition = &formats.layouts()[layout];
+                let is_longer = datagram.payload.len() > definition.packets[packet].size;
+                let is_decoded = lenient && is_longer;
+                self.refuse_length(definition, packet, datagram, is_decoded);
+                return is_decoded.then_some((layout, packet));
+            }
+            Recognised::UnknownPacket { layout, id } => {
+                self.refuse_packet(&formats.layouts()[layout], id, datagram);
+            }
+            Recognised::Unrecognised => self.refuse_unrecognised(datagram),
+        }
+        None
+    }
+
+    fn refuse_length(
         &mut self,
         layout: &Layout,
         packet: usize,
@@ -175,7 +261,7 @@ impl CaptureReport {
         self.refuse(why, datagram);
     }
 
-    pub(super) fn refuse_packet(&mut self, layout: &Layout, id: i64, datagram: &Datagram<'_>) {
+    fn refuse_packet(&mut self, layout: &Layout, id: i64, datagram: &Datagram<'_>) {
         let why = Refused::UnknownPacket {
             format: layout.name.clone(),
             id,
@@ -184,7 +270,7 @@ impl CaptureReport {
         self.refuse(why, datagram);
     }
 
-    pub(super) fn refuse_unrecognised(&mut self, datagram: &Datagram<'_>) {
+    fn refuse_unrecognised(&mut self, datagram: &Datagram<'_>) {
         let why = Refused::Unrecognised {
             port: datagram.destination.port(),
             length: datagram.payload.len(),
@@ -208,7 +294,7 @@ impl CaptureReport {
         }
     }
 
-    pub(super) fn finish(&mut self, capture: &Capture, streams: Streams) {
+    pub fn finish(&mut self, capture: &Capture, streams: Streams) {
         self.streams = streams.into_list();
         self.counts = capture.counts();
         self.damage = capture.damage().clone();
@@ -216,14 +302,15 @@ impl CaptureReport {
 
     /// Datagrams that were decoded.
     pub fn decoded_datagrams(&self) -> u64 {
-        self.packets.values().map(|packet| packet.datagrams).sum()
+        let packets = self.packets.values();
+        packets.map(|packet| packet.tally.datagrams).sum()
     }
 
     /// Ticks that were decoded, of recordings.
     pub fn ticks(&self) -> u64 {
-        let packets = self.packets.iter();
-        let ticks = packets.filter(|((format, _), _)| format == iracing::NAME);
-        ticks.map(|(_, packet)| packet.datagrams).sum()
+        let packets = self.packets.values();
+        let ticks = packets.filter(|packet| packet.format == iracing::NAME);
+        ticks.map(|packet| packet.tally.datagrams).sum()
     }
 
     /// Whether anything is wrong with what was read so far.

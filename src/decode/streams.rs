@@ -45,7 +45,7 @@ pub struct Contradiction {
 impl Streams {
     /// Notes a datagram at `offset` of the capture; `given` are the games that
     /// the user has left. Returns the games that can have sent it.
-    pub(super) fn note(
+    pub fn note(
         &mut self,
         (number, layout): (usize, &Layout),
         sender: IpAddr,

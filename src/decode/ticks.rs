@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use anyhow::bail;
 
 use super::records::Record;
-use super::report::CaptureReport;
+use super::report::{CaptureReport, Tally};
 use super::texts::{TEXT_ROWS_PER_BATCH, TextRow};
 use super::{
     Cars, Converter, PartitionColumn, Pending, Progress, folder_levels, records_per_batch,
@@ -56,14 +56,7 @@ impl Converter<'_> {
         self.detach();
         let capture = self.report.captures.len();
         let mut report = CaptureReport::new(name, ticks.size());
-        report.damage = ticks.damage().clone();
-        if ticks.is_live() {
-            report.note(
-                "this is a copy of the memory of a running simulator: its newest tick is all that \
-                 is read"
-                    .into(),
-            );
-        }
+        report.see_ticks(ticks);
         if *left_out > 0 {
             let what = format!("{left_out} variables are left out: all inputs have too many");
             report.damage.push(0, what);
@@ -83,18 +76,15 @@ impl Converter<'_> {
         self.begin_recording(number, layout)?;
         self.add_session(number, recording, capture, &mut report)?;
 
-        if !ticks.has_clock() {
-            report.counts.untimed = ticks.count() as u64;
-        }
         let map = ticks.mapping();
         let length = ticks.record_length();
         let start = if ticks.count() > 0 { ticks.time(0) } else { 0 };
-        let mut taken = 0;
+        let mut tally = Tally::default();
         for tick in 0..ticks.count() {
             let (time, offset) = (ticks.time(tick), ticks.offset(tick));
             if self.options.time.contains(time, start) {
                 report.see(time);
-                taken += 1;
+                tally.see(time, length);
                 let record = Record {
                     time,
                     bytes: &map[offset..offset + length],
@@ -120,8 +110,8 @@ impl Converter<'_> {
                 }
             }
         }
-        if taken > 0 {
-            report.decoded(layout, TICK, taken, taken * length as u64);
+        if tally.datagrams > 0 {
+            *report.tally(number, layout, TICK) = tally;
         }
         // Small recordings share a batch, but each keeps its layout in memory.
         if let Some(state) = self.formats.get_mut(&number) {

@@ -21,6 +21,7 @@ macro_rules! files {
 
 /// Layout files by the name under which others include them.
 const FILES: &[(&str, &str)] = files! {
+    "f1/f1.common"
     "f1/2018.layout" "f1/2018.enums"
     "f1/2019.layout" "f1/2019.enums"
     "f1/2020.layout" "f1/2020.enums"

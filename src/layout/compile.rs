@@ -6,9 +6,10 @@ use std::collections::{HashMap, HashSet};
 
 use super::flatten::{Flat, Flattener, Names, Scope};
 use super::parse::{AxisKind, Definitions, PacketDefinition};
+use super::sessions::Finder;
 use super::tables::PacketTables;
 use super::words::{LayoutError, Location, file_name, wire_bytes};
-use super::{ActiveRule, Check, Evidence, Layout, Match, Packet, Place, Scalar, StatusField};
+use super::{ActiveRule, Check, Evidence, Layout, Match, Packet, Place, Scalar};
 
 pub(super) fn compile(mut definitions: Definitions) -> Result<Layout, LayoutError> {
     let evidence = definitions.evidence.take();
@@ -129,7 +130,15 @@ pub(super) fn compile(mut definitions: Definitions) -> Result<Layout, LayoutErro
         all_fields.push(flattener.fields);
     }
     layout.active = active_rule(&definitions, &all_fields)?;
-    layout.status = status(&definitions, &all_fields)?;
+    let finder = Finder {
+        definitions: &definitions,
+        fields: &all_fields,
+    };
+    if let Some((at, names)) = &definitions.status {
+        let facts = names.iter().map(|name| finder.fact(at, name));
+        layout.status = facts.collect::<Result<_, _>>()?;
+    }
+    layout.sessions = finder.sessions(&place)?;
     let of_text = enums_of_text(&all_fields)?;
     layout.enums = definitions
         .enums
@@ -244,47 +253,6 @@ fn mark(at: &Location, place: Place, values: &[String]) -> Result<Match, LayoutE
         offset: place.offset,
         values: values.iter().map(bytes).collect::<Result<_, _>>()?,
     })
-}
-
-/// The fields of `status`: `Packet.field`, or the field alone if there is only
-/// one packet.
-fn status(
-    definitions: &Definitions,
-    fields: &[Vec<Flat>],
-) -> Result<Vec<StatusField>, LayoutError> {
-    let Some((at, names)) = &definitions.status else {
-        return Ok(Vec::new());
-    };
-    let field = |name: &String| {
-        let (packet, path) = match (name.split_once('.'), definitions.packets.as_slice()) {
-            (_, [_]) => (Some(0), name.as_str()),
-            (Some((packet, path)), packets) => {
-                let position = packets.iter().position(|known| known.name == packet);
-                (position, path)
-            }
-            (None, _) => (None, name.as_str()),
-        };
-        let fits = |field: &&Flat| {
-            field.path == path
-                && field.axes.is_empty()
-                && field.case.is_none()
-                && (field.scalar.is_integer()
-                    || matches!(field.scalar, Scalar::Char(_) | Scalar::Latin(_)))
-        };
-        let found = packet.and_then(|packet| Some((packet, fields[packet].iter().find(fits)?)));
-        let (packet, field) = found.ok_or_else(|| {
-            at.error(format!(
-                "there is no whole number or text {name} outside of arrays; fields of one of \
-                 several packets are written as PACKET.FIELD"
-            ))
-        })?;
-        Ok(StatusField {
-            packet,
-            place: field.place(),
-            enumeration: field.enumeration,
-        })
-    };
-    names.iter().map(field).collect()
 }
 
 fn active_rule(

@@ -10,11 +10,15 @@ mod flatten;
 mod games;
 mod naming;
 mod parse;
+mod sessions;
 mod tables;
 mod words;
 
 pub use games::{Evidence, EvidenceRule, Game, Games};
 pub use naming::snake_case;
+pub use sessions::{
+    About, CarField, DriverFact, Fact, LapFields, LapHistory, Seconds, Sessions, Told,
+};
 pub use words::LayoutError;
 
 /// The type of one value on the wire. All numbers are little-endian and may
@@ -152,7 +156,9 @@ pub struct Layout {
     /// the same one.
     pub frame: Option<Place>,
     /// What says in a few words what is going on.
-    pub status: Vec<StatusField>,
+    pub status: Vec<Fact>,
+    /// What records tell of the session that they belong to.
+    pub sessions: Sessions,
     /// What holds in every record if the layout is right.
     pub checks: Vec<Check>,
     pub packets: Vec<Packet>,
@@ -234,16 +240,6 @@ impl Layout {
     pub fn table(&self, name: &str) -> Option<&Table> {
         self.tables.iter().find(|table| table.name == name)
     }
-}
-
-/// A value that tells what is going on, such as the track.
-#[derive(Debug)]
-pub struct StatusField {
-    /// Position in [`Layout::packets`] of the packet that has it.
-    pub packet: usize,
-    pub place: Place,
-    /// Position in [`Layout::enums`].
-    pub enumeration: Option<usize>,
 }
 
 /// Bytes that mark the records of a format: one of these values at a place.

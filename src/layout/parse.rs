@@ -21,6 +21,18 @@ pub(super) struct Definitions {
     pub driving: Option<(Location, String)>,
     pub frame: Option<(Location, String)>,
     pub status: Option<(Location, Vec<String>)>,
+    pub session_changes: Vec<(Location, String)>,
+    pub clock: Option<(Location, String)>,
+    /// Name and fields of what is told of a session.
+    pub about: Vec<(Location, String, Vec<String>)>,
+    /// Name and field of what is told of each car.
+    pub drivers: Vec<(Location, String, String)>,
+    /// The number of the current lap, the time of the last one, the number of the
+    /// first one.
+    pub lap: Option<(Location, String, String, i64)>,
+    /// The car, and the times of all of its laps.
+    pub history: Option<(Location, String, String)>,
+    pub over: Option<(Location, String)>,
     pub checks: Vec<CheckDefinition>,
     pub evidence: Option<EvidenceDefinition>,
     /// Names for types, with what they stand for.
@@ -208,6 +220,13 @@ fn parse_lines(
             driving: None,
             frame: None,
             status: None,
+            session_changes: Vec::new(),
+            clock: None,
+            about: Vec::new(),
+            drivers: Vec::new(),
+            lap: None,
+            history: None,
+            over: None,
             checks: Vec::new(),
             evidence: None,
             types: Vec::new(),
@@ -349,15 +368,46 @@ impl Parser<'_> {
                 let values = values.iter().map(|value| value.to_string()).collect();
                 definitions.matches.push((at.clone(), field.into(), values));
             }
-            [kind @ ("select" | "session" | "driving" | "frame"), field] => {
+            ["session", "changes", ref fields @ ..] if !fields.is_empty() => {
+                let fields = fields.iter().map(|field| (at.clone(), field.to_string()));
+                definitions.session_changes.extend(fields);
+            }
+            [kind @ ("select" | "session" | "driving" | "frame" | "clock" | "over"), name] => {
                 let place = match kind {
                     "select" => &mut definitions.select,
                     "session" => &mut definitions.session,
                     "driving" => &mut definitions.driving,
-                    _ => &mut definitions.frame,
+                    "frame" => &mut definitions.frame,
+                    "clock" => &mut definitions.clock,
+                    _ => &mut definitions.over,
                 };
-                if place.replace((at.clone(), field.into())).is_some() {
+                if place.replace((at.clone(), name.into())).is_some() {
                     return Err(at.error(format!("a second `{kind}` line: remove one")));
+                }
+            }
+            ["about", name, ref fields @ ..] if !fields.is_empty() => {
+                let fields = fields.iter().map(|field| field.to_string()).collect();
+                definitions.about.push((at.clone(), name.into(), fields));
+            }
+            ["driver", name, field] => {
+                let driver = (at.clone(), name.into(), field.into());
+                definitions.drivers.push(driver);
+            }
+            ["lap", number, last, ref rest @ ..] if rest.is_empty() || rest[0] == "from" => {
+                let first = match rest {
+                    [] => 1,
+                    [_, first] => integer(at, first)?,
+                    _ => return Err(at.error("`from` takes the number of the first lap")),
+                };
+                let lap = (at.clone(), number.into(), last.into(), first);
+                if definitions.lap.replace(lap).is_some() {
+                    return Err(at.error("a second `lap` line: remove one"));
+                }
+            }
+            ["laps", car, times] => {
+                let history = (at.clone(), car.into(), times.into());
+                if definitions.history.replace(history).is_some() {
+                    return Err(at.error("a second `laps` line: remove one"));
                 }
             }
             ["status", ref fields @ ..] if !fields.is_empty() => {
@@ -431,8 +481,8 @@ impl Parser<'_> {
             _ => {
                 return Err(at.error(format!(
                     "cannot read `{line}`: at the margin stand format, game, port, match, select, \
-                     session, driving, frame, status, check, tell, include, type, axis, header, struct, packet, \
-                     enum and flags; fields and values are indented below them"
+                     session, driving, frame, clock, status, about, driver, lap, laps, over, check, \
+                     tell, include, type, axis, header, struct, packet, enum and flags; fields and values are indented below them"
                 )));
             }
         }

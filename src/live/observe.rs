@@ -6,8 +6,6 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::net::SocketAddr;
 
 use crate::formats::{Formats, Recognised};
-use crate::layout::{Games, Layout, Scalar, StatusField};
-use crate::text::{until_nul, utf8_or_latin};
 
 /// Senders whose frames are followed.
 const MOST_SENDERS: usize = 1_000;
@@ -139,9 +137,9 @@ impl Observer {
             return;
         };
         let games = self.formats.games_of(format);
-        for (field, text) in layout.status.iter().zip(&mut seen.status) {
-            if field.packet == packet {
-                *text = status_text(layout, field, games, payload);
+        for (fact, text) in layout.status.iter().zip(&mut seen.status) {
+            if fact.packet == packet {
+                *text = layout.tell(fact, games, payload).and_then(|told| told.text);
             }
         }
         let number = layout.frame.and_then(|place| place.read(payload));
@@ -195,35 +193,6 @@ impl Observer {
             unrecognised_bytes: self.unrecognised_bytes,
         }
     }
-}
-
-/// A value as people would say it; nothing for one that has no name but should.
-fn status_text(
-    layout: &Layout,
-    field: &StatusField,
-    games: Games,
-    payload: &[u8],
-) -> Option<String> {
-    if let Scalar::Char(length) | Scalar::Latin(length) = field.place.scalar {
-        let bytes = payload.get(field.place.offset..field.place.offset + length)?;
-        let text = utf8_or_latin(until_nul(bytes));
-        // It goes to a terminal.
-        let text: String = text.chars().filter(|char| !char.is_control()).collect();
-        return Some(text).filter(|text| !text.is_empty());
-    }
-    let value = field.place.read(payload)?;
-    let Some(enumeration) = field.enumeration else {
-        return Some(value.to_string());
-    };
-    let evidence = layout.evidence.as_ref();
-    let told = evidence.map_or(Games::NONE, |evidence| evidence.of(payload).and(games));
-    let games = match told.is_empty() {
-        true => games,
-        false => told,
-    };
-    layout
-        .name_of(enumeration, value, games)
-        .map(str::to_string)
 }
 
 impl Frames {

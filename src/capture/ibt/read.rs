@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use memmap2::Mmap;
 
-use super::super::CaptureError;
+use super::super::{CaptureError, Packing};
 use super::{
     Buffer, Damage, HEADER_LENGTH, Header, SUB_HEADER, TickSchema, Variable, Wrong, array, field,
     read_i32, read_i64,
@@ -35,16 +35,18 @@ pub struct TickFile {
     start_date: Option<i64>,
     is_live: bool,
     size: Option<u64>,
+    packing: Option<Packing>,
     damage: Damage,
 }
 
 impl TickFile {
-    /// Reads the headers. `size` is that of the file before it was unpacked,
-    /// `damage` what was found doing so.
+    /// Reads the headers. `size` is that of the file before it was unpacked by
+    /// `packing`, `damage` what was found doing so.
     pub(in super::super) fn new(
         name: String,
         map: Mmap,
         size: Option<u64>,
+        packing: Option<Packing>,
         mut damage: Damage,
     ) -> Result<TickFile, CaptureError> {
         let wrong = |offset: usize, what: String| CaptureError::BadTicks {
@@ -104,6 +106,7 @@ impl TickFile {
             count,
             is_live,
             size,
+            packing,
             damage,
             map: Arc::new(map),
         })
@@ -117,6 +120,16 @@ impl TickFile {
     /// Size of the file in bytes, if it is known.
     pub fn size(&self) -> Option<u64> {
         self.size
+    }
+
+    /// How the whole file is compressed, if it is.
+    pub fn packing(&self) -> Option<Packing> {
+        self.packing
+    }
+
+    /// The date of the session's start in seconds since 1970 UTC, if it is known.
+    pub fn start_date(&self) -> Option<i64> {
+        self.start_date
     }
 
     /// What its records look like.

@@ -4,6 +4,7 @@
 //! whose columns are those of all of them.
 
 mod session;
+mod weekend;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -11,6 +12,7 @@ use std::ops::Range;
 use std::sync::{Arc, LazyLock};
 
 pub use session::{Node, Session};
+pub use weekend::{Entry, WeekendDriver};
 
 use crate::capture::{TickFile, Variable, VariableType};
 use crate::layout::{
@@ -19,6 +21,8 @@ use crate::layout::{
 
 /// The name of the format, and of its folder.
 pub const NAME: &str = "iracing";
+/// Its name for people.
+pub const TITLE: &str = "iRacing";
 /// Variables that say whose row it is, in this order.
 const KEYS: [&str; 3] = ["SessionNum", "SessionTick", "SessionTime"];
 /// Arrays with this in front hold a value a car.
@@ -334,7 +338,7 @@ impl Survey {
         };
         let of_session = of_ticks.end..tables.len();
         Layout {
-            title: "iRacing".into(),
+            title: TITLE.into(),
             packets: vec![
                 packet("Tick", record_length, of_ticks),
                 packet("Session", 0, of_session),
@@ -499,12 +503,7 @@ impl<'a> Variables<'a> {
     }
 
     fn player(&self) -> Option<Place> {
-        let variable = self.by_name.get("PlayerCarIdx")?;
-        let place = Place {
-            offset: variable.offset,
-            scalar: scalar(variable),
-        };
-        (variable.count == 1).then_some(place)
+        place(self.list, "PlayerCarIdx")
     }
 
     /// A car takes part once it has been in the world.
@@ -522,6 +521,16 @@ impl<'a> Variables<'a> {
             from: 0,
         })
     }
+}
+
+/// Where records have the variable of this name, if it has one value.
+pub fn place(variables: &[Variable], name: &str) -> Option<Place> {
+    let mut variables = variables.iter();
+    let variable = variables.find(|variable| variable.name == name && variable.count == 1)?;
+    Some(Place {
+        offset: variable.offset,
+        scalar: scalar(variable),
+    })
 }
 
 fn is_array(variable: &Variable) -> bool {

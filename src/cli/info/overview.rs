@@ -1,0 +1,112 @@
+//! Several captures at a glance: a line each, and the total.
+
+use super::Looked;
+use super::report::{lap_time, length, moment};
+use crate::cli::columns::{Columns, Side};
+use crate::cli::messages::{DIM, PLAIN, STRONG, WARNING};
+use crate::cli::values;
+
+pub(super) fn text(looked: &[Looked]) -> String {
+    let mut columns = Columns::new(&[
+        Side::Left,
+        Side::Right,
+        Side::Left,
+        Side::Right,
+        Side::Right,
+        Side::Left,
+        Side::Right,
+        Side::Right,
+        Side::Right,
+        Side::Left,
+    ]);
+    let heads = [
+        "file", "size", "start (UTC)", "length", "records", "formats", "sessions", "laps", "best lap",
+        "",
+    ];
+    columns.add(DIM, heads.map(String::from));
+    let mut total = Total::default();
+    for one in looked {
+        let Ok(found) = &one.found else {
+            let mut cells: [String; 10] = Default::default();
+            cells[0] = one.name.clone();
+            cells[9] = match one.is_flawed() {
+                true => "cannot be read".into(),
+                false => "no capture".into(),
+            };
+            columns.add(if one.is_flawed() { WARNING } else { DIM }, cells);
+            continue;
+        };
+        let report = &found.report;
+        let span = found.span();
+        let duration = span.map_or(0, |(first, last)| last.saturating_sub(first));
+        let laps = found.sessions.iter().filter_map(|session| {
+            Some(session.driver(session.player?)?.laps.laps.len() as u64)
+        });
+        let laps: u64 = laps.sum();
+        let best = found.sessions.iter().filter_map(|session| {
+            session.driver(session.player?)?.best().map(|(_, seconds)| seconds)
+        });
+        let sessions = found.sessions.len() as u64 + found.more_sessions;
+        total.files += 1;
+        total.bytes += report.size.unwrap_or(0);
+        total.duration = total.duration.saturating_add(duration);
+        total.records += found.records();
+        total.sessions += sessions;
+        total.laps += laps;
+        let mut formats: Vec<&str> = report.packets.values().map(|seen| seen.format.as_str()).collect();
+        formats.extend(found.sessions.iter().map(|session| session.format.as_str()));
+        formats.dedup();
+        let flaws = report.flaws().len();
+        total.flawed += u64::from(one.is_flawed());
+        columns.add(
+            if one.is_flawed() { WARNING } else { PLAIN },
+            [
+                one.name.clone(),
+                report.size.map_or(String::new(), values::bytes),
+                span.map_or(String::new(), |(first, _)| moment(first, false)),
+                span.map_or(String::new(), |_| length(duration)),
+                values::count(found.records()),
+                formats.join(", "),
+                values::count(sessions),
+                values::count(laps),
+                best.reduce(f64::min).map_or(String::new(), lap_time),
+                match (flaws, one.is_flawed()) {
+                    (0, false) => String::new(),
+                    (0, true) => "no telemetry".into(),
+                    (1, _) => "1 flaw".into(),
+                    (flaws, _) => format!("{flaws} flaws"),
+                },
+            ],
+        );
+    }
+    columns.add(
+        STRONG,
+        [
+            format!("{} files", values::count(total.files)),
+            values::bytes(total.bytes),
+            String::new(),
+            length(total.duration),
+            values::count(total.records),
+            String::new(),
+            values::count(total.sessions),
+            values::count(total.laps),
+            String::new(),
+            match total.flawed {
+                0 => String::new(),
+                flawed => format!("{} with flaws", values::count(flawed)),
+            },
+        ],
+    );
+    columns.text("")
+}
+
+#[derive(Default)]
+struct Total {
+    files: u64,
+    bytes: u64,
+    duration: i64,
+    records: u64,
+    sessions: u64,
+    laps: u64,
+    flawed: u64,
+}

@@ -1,0 +1,549 @@
+//! What is in one capture, for people.
+
+use std::fmt::Write as _;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use chrono::DateTime;
+
+use crate::capture::{Framing, InterfaceDetails};
+use crate::cli::columns::{Columns, Side};
+use crate::cli::messages::{DIM, PLAIN, STRONG, WARNING};
+use crate::cli::values;
+use crate::decode::Tally;
+use crate::inspect::{AboutSession, Contents, Datagrams, Driver, Flow, Inspection, Session, Ticks};
+use crate::layout::Told;
+use crate::text::printable;
+
+/// Without --verbose, as many of each are shown.
+const FLOWS_SHOWN: usize = 12;
+const SESSIONS_SHOWN: usize = 20;
+const LAPS_SHOWN: usize = 16;
+const FLAWS_SHOWN: usize = 20;
+/// What a session is called by: the first of what is told of it.
+const TITLE_PARTS: usize = 3;
+
+pub(super) fn text(inspection: &Inspection, is_verbose: bool) -> String {
+    let shown = |most: usize| if is_verbose { usize::MAX } else { most };
+    let report = &inspection.report;
+    let mut text = format!("{STRONG}{}{STRONG:#}", printable(&report.name));
+    if let Some(size) = report.size {
+        let _ = write!(text, "  {}", values::bytes(size));
+    }
+    text.push('\n');
+    let mut lines = Lines::new();
+    match &inspection.contents {
+        Contents::Datagrams(datagrams) => {
+            container(&mut lines, datagrams, shown(FLOWS_SHOWN));
+            times(&mut lines, inspection);
+            packets(&mut lines, inspection, datagrams);
+            text.push_str(&lines.text());
+            flows(&mut text, inspection, datagrams, shown(FLOWS_SHOWN));
+            by_packet(&mut text, inspection);
+        }
+        Contents::Ticks(ticks) => {
+            recording(&mut lines, ticks);
+            times(&mut lines, inspection);
+            text.push_str(&lines.text());
+        }
+    }
+    for session in inspection.sessions.iter().take(shown(SESSIONS_SHOWN)) {
+        text.push_str(&self::session(session, is_verbose));
+    }
+    let hidden = inspection.sessions.len().saturating_sub(shown(SESSIONS_SHOWN)) as u64;
+    let more = hidden + inspection.more_sessions;
+    if more > 0 {
+        let _ = writeln!(text, "\n{DIM}and {} more sessions{DIM:#}", values::count(more));
+    }
+    flaws(&mut text, inspection, shown(FLAWS_SHOWN));
+    text.push('\n');
+    text
+}
+
+/// Labels and what they say.
+struct Lines(Columns);
+
+impl Lines {
+    fn new() -> Lines {
+        Lines(Columns::new(&[Side::Left, Side::Left]))
+    }
+
+    fn say(&mut self, label: &str, text: impl Into<String>) {
+        self.0.add(PLAIN, [label.into(), text.into()]);
+    }
+
+    fn text(&self) -> String {
+        self.0.text("  ")
+    }
+}
+
+fn container(lines: &mut Lines, datagrams: &Datagrams, shown: usize) {
+    let container = &datagrams.container;
+    let packed = container.packing.map(|packing| format!(", compressed with {}", packing.name()));
+    let packed = packed.unwrap_or_default();
+    match &container.framing {
+        Framing::Pcap(pcap) => lines.say(
+            "container",
+            format!(
+                "pcap {}.{}{packed}, {}, {}-endian, link {}{}",
+                pcap.version.0,
+                pcap.version.1,
+                resolution(pcap.resolution),
+                endian(pcap.is_big_endian),
+                pcap.link,
+                snap(pcap.snap_length)
+            ),
+        ),
+        Framing::PcapNg(pcapng) => {
+            let sections = match pcapng.sections {
+                0 | 1 => String::new(),
+                sections => format!(", {} sections", values::count(sections)),
+            };
+            lines.say(
+                "container",
+                format!("pcapng{packed}, {}-endian{sections}", endian(pcapng.is_big_endian)),
+            );
+            let said = [
+                ("written by", &pcapng.application),
+                ("on", &pcapng.system),
+                ("hardware", &pcapng.hardware),
+                ("comment", &pcapng.comment),
+            ];
+            for (label, said) in said {
+                if let Some(said) = said {
+                    lines.say(label, said);
+                }
+            }
+            for interface in pcapng.interfaces.iter().take(shown) {
+                lines.say("interface", self::interface(interface));
+            }
+            let hidden = pcapng.interfaces.len().saturating_sub(shown) as u64;
+            if hidden + pcapng.more_interfaces > 0 {
+                let more = values::count(hidden + pcapng.more_interfaces);
+                lines.say("", format!("and {more} more interfaces"));
+            }
+        }
+    }
+}
+
+fn interface(interface: &InterfaceDetails) -> String {
+    let mut text = match &interface.name {
+        Some(name) => format!("{name}, "),
+        None => String::new(),
+    };
+    let _ = write!(
+        text,
+        "{}, link {}{}",
+        resolution(interface.resolution),
+        interface.link,
+        snap(interface.snap_length)
+    );
+    if let Some(received) = interface.received {
+        let _ = write!(text, ", {} packets came", values::count(received));
+    }
+    match interface.dropped {
+        Some(0) => text.push_str(", none was lost"),
+        Some(dropped) => {
+            let _ = write!(text, ", {} were lost", values::count(dropped));
+        }
+        None => {}
+    }
+    text
+}
+
+fn endian(is_big: bool) -> &'static str {
+    if is_big { "big" } else { "little" }
+}
+
+fn resolution(nanoseconds: u64) -> String {
+    match nanoseconds {
+        1 => "nanoseconds".into(),
+        1_000 => "microseconds".into(),
+        1_000_000 => "milliseconds".into(),
+        1_000_000_000 => "seconds".into(),
+        other => format!("time steps of {} ns", values::count(other)),
+    }
+}
+
+fn snap(length: u32) -> String {
+    match length {
+        0 => String::new(),
+        length => format!(", packets up to {} bytes", values::count(length.into())),
+    }
+}
+
+fn recording(lines: &mut Lines, ticks: &Ticks) {
+    let packed = ticks.packing.map(|packing| format!(", compressed with {}", packing.name()));
+    let kind = match ticks.is_live {
+        true => "copy of iRacing's memory",
+        false => "iRacing telemetry (.ibt)",
+    };
+    lines.say("container", format!("{kind}, version {}{}", ticks.version, packed.unwrap_or_default()));
+    lines.say(
+        "ticks",
+        format!(
+            "{} of {} bytes, {} a second",
+            values::count(ticks.ticks as u64),
+            values::count(ticks.record_length as u64),
+            ticks.tick_rate
+        ),
+    );
+    let arrays = match (ticks.arrays, ticks.sub_tick_arrays) {
+        (0, _) => "none of them an array".into(),
+        (arrays, 0) => format!("{arrays} of them arrays"),
+        (arrays, sub_ticks) => format!("{arrays} of them arrays, {sub_ticks} within the tick"),
+    };
+    lines.say("variables", format!("{}, {arrays}", values::count(ticks.variables as u64)));
+    lines.say("session string", values::bytes(ticks.session_string as u64));
+    if let Some(date) = ticks.start_date {
+        lines.say("session start", format!("{} UTC", moment(date.saturating_mul(1_000_000_000), true)));
+    }
+}
+
+fn times(lines: &mut Lines, inspection: &Inspection) {
+    let Some((first, last)) = inspection.span() else {
+        return lines.say("time", "none is given");
+    };
+    lines.say("time", span(first, last));
+    let backwards = inspection.report.counts.backwards;
+    if backwards > 0 {
+        lines.say("order", format!("{} packets are earlier than the one before", values::count(backwards)));
+    }
+}
+
+/// From when to when, and how long.
+fn span(first: i64, last: i64) -> String {
+    let (from, to) = (moment(first, true), moment(last, true));
+    let is_same_day = from.get(..10) == to.get(..10);
+    let to = if is_same_day { to.get(11..).unwrap_or(&to) } else { &to };
+    format!("{from} to {to} UTC, {}", length(last.saturating_sub(first)))
+}
+
+fn packets(lines: &mut Lines, inspection: &Inspection, datagrams: &Datagrams) {
+    let counts = &inspection.report.counts;
+    let others = counts.packets - counts.datagrams.min(counts.packets);
+    let what = match others {
+        0 => ", all of them UDP datagrams".to_string(),
+        _ => format!(
+            ", {} of them UDP datagrams",
+            values::count(counts.datagrams)
+        ),
+    };
+    lines.say("packets", format!("{}{what}", values::count(counts.packets)));
+    if counts.datagrams > 0 {
+        let Tally { bytes, .. } = datagrams.tally;
+        lines.say(
+            "datagrams",
+            format!("{} of payload{}", values::bytes(bytes), pace(&datagrams.tally, inspection)),
+        );
+    }
+}
+
+/// Rate and largest gap.
+fn pace(tally: &Tally, inspection: &Inspection) -> String {
+    let mut text = String::new();
+    if let Some(rate) = tally.per_second() {
+        let _ = write!(text, ", {}", self::rate(rate));
+    }
+    if let Some((gap, at)) = tally.largest_gap {
+        let start = inspection.span().map_or(0, |(first, _)| first);
+        let _ = write!(text, ", largest gap {} at {}", self::gap(gap), length(at.saturating_sub(start)));
+    }
+    text
+}
+
+fn rate(per_second: f64) -> String {
+    match per_second {
+        0.0..100.0 => format!("{per_second:.1}/s"),
+        _ => format!("{}/s", values::count(per_second.round() as u64)),
+    }
+}
+
+fn gap(nanoseconds: i64) -> String {
+    match u64::try_from(nanoseconds) {
+        Ok(short @ ..60_000_000_000) => values::precise(short),
+        _ => length(nanoseconds),
+    }
+}
+
+/// The names of the formats of a flow.
+pub(super) fn formats_of(inspection: &Inspection, flow: &Flow) -> Vec<String> {
+    let name = |format: &usize| {
+        let mut packets = inspection.report.packets.iter();
+        let found = packets.find(|((number, _), _)| number == format);
+        found.map(|(_, seen)| seen.format.clone())
+    };
+    flow.formats.iter().filter_map(name).collect()
+}
+
+const TALLY_SIDES: [Side; 4] = [Side::Right; 4];
+const TALLY_HEADS: [&str; 4] = ["datagrams", "payload", "rate", "largest gap"];
+
+fn tally_cells(tally: &Tally) -> [String; 4] {
+    [
+        values::count(tally.datagrams),
+        values::bytes(tally.bytes),
+        tally.per_second().map_or(String::new(), rate),
+        tally.largest_gap.map_or(String::new(), |(gap, _)| self::gap(gap)),
+    ]
+}
+
+fn flows(text: &mut String, inspection: &Inspection, datagrams: &Datagrams, shown: usize) {
+    if datagrams.flows.is_empty() {
+        return;
+    }
+    let [a, b, c, d] = TALLY_SIDES;
+    let mut columns = Columns::new(&[Side::Left, Side::Left, a, b, c, d, Side::Left]);
+    let [a, b, c, d] = TALLY_HEADS.map(String::from);
+    columns.add(DIM, ["from".into(), "to".into(), a, b, c, d, "formats".into()]);
+    let mut flows: Vec<&Flow> = datagrams.flows.iter().collect();
+    flows.sort_by_key(|flow| std::cmp::Reverse(flow.tally.datagrams));
+    let address = |address: SocketAddr| address.to_string();
+    for flow in flows.iter().take(shown) {
+        let [a, b, c, d] = tally_cells(&flow.tally);
+        let formats = formats_of(inspection, flow).join(", ");
+        columns.add(PLAIN, [address(flow.source), address(flow.destination), a, b, c, d, formats]);
+    }
+    let _ = write!(text, "\n{}", columns.text("  "));
+    let hidden = flows.len().saturating_sub(shown);
+    if hidden > 0 {
+        let _ = writeln!(text, "  {DIM}and {hidden} more; --verbose shows them{DIM:#}");
+    }
+    if datagrams.more_flows > 0 {
+        let more = values::count(datagrams.more_flows);
+        let _ = writeln!(text, "  {DIM}and {more} datagrams between others{DIM:#}");
+    }
+}
+
+fn by_packet(text: &mut String, inspection: &Inspection) {
+    let report = &inspection.report;
+    if report.packets.is_empty() {
+        return;
+    }
+    let [a, b, c, d] = TALLY_SIDES;
+    let mut columns = Columns::new(&[Side::Left, Side::Left, a, b, c, d]);
+    let [a, b, c, d] = TALLY_HEADS.map(String::from);
+    columns.add(DIM, ["format".into(), "packet".into(), a, b, c, d]);
+    let mut before = "";
+    for seen in report.packets.values() {
+        let format = if seen.format == before { "" } else { &seen.format };
+        before = &seen.format;
+        let [a, b, c, d] = tally_cells(&seen.tally);
+        columns.add(PLAIN, [format.into(), seen.packet.clone(), a, b, c, d]);
+    }
+    let _ = write!(text, "\n{}", columns.text("  "));
+}
+
+fn session(session: &Session, is_verbose: bool) -> String {
+    let parts: Vec<String> = session.about.iter().take(TITLE_PARTS).map(last_part).collect();
+    let mut text = format!("\n{STRONG}{}", printable(&session.game));
+    if !parts.is_empty() {
+        let _ = write!(text, ": {}", printable(&parts.join(", ")));
+    }
+    let _ = writeln!(text, "{STRONG:#}");
+    let mut lines = Lines::new();
+    lines.say("time", span(session.first, session.last));
+    let id = session.id.map(|id| format!("id {id}"));
+    let sender = session.sender.map(|sender| format!("from {sender}"));
+    let records = format!("{} {}", values::count(session.datagrams), match session.sender {
+        Some(_) => "datagrams",
+        None => "ticks",
+    });
+    let known: Vec<String> = [id, sender, Some(records)].into_iter().flatten().collect();
+    lines.say("session", known.join(", "));
+    let more: Vec<String> = session
+        .about
+        .iter()
+        .enumerate()
+        .filter(|(position, about)| *position >= TITLE_PARTS || about.values.len() > 1)
+        .map(|(_, about)| all_parts(about))
+        .collect();
+    if !more.is_empty() {
+        lines.say("about", more.join(", "));
+    }
+    if let Some(clock) = clock(session) {
+        lines.say("game clock", clock);
+    }
+    if let Some(player) = session.player.and_then(|car| session.driver(car)) {
+        if let Some(name) = player.name() {
+            lines.say("player", format!("{name}, car {}", player.car));
+        }
+        lines.say("laps", laps(player, is_verbose));
+    }
+    let others = session.drivers.len() > 1;
+    if let (Some((driver, lap, seconds)), true) = (session.best(), others) {
+        let name = driver.name().map_or_else(|| format!("car {}", driver.car), String::from);
+        lines.say("best lap", format!("{} by {name}, lap {lap}", lap_time(seconds)));
+    }
+    text.push_str(&lines.text());
+    if others {
+        text.push_str(&drivers(session));
+    }
+    text
+}
+
+/// The value that holds at the end, with its name if it is only a number.
+fn last_part(about: &AboutSession) -> String {
+    let told = about.values.last().map(|(_, told)| told);
+    match told {
+        Some(told) if is_plain(told) => format!("{} {}", words(&about.name), said(told)),
+        Some(told) => said(told),
+        None => String::new(),
+    }
+}
+
+fn all_parts(about: &AboutSession) -> String {
+    let values: Vec<String> = about.values.iter().map(|(_, told)| said(told)).collect();
+    format!("{} {}", words(&about.name), values.join(" → "))
+}
+
+/// Whether it says nothing without its name.
+fn is_plain(told: &Told) -> bool {
+    told.text.as_ref().is_none_or(|text| text.parse::<f64>().is_ok())
+}
+
+/// A name that people know, or the number that has none.
+fn said(told: &Told) -> String {
+    match (&told.text, told.number) {
+        (Some(text), _) => text.clone(),
+        (None, Some(number)) => number.to_string(),
+        (None, None) => String::new(),
+    }
+}
+
+fn words(name: &str) -> String {
+    name.replace('_', " ")
+}
+
+fn clock(session: &Session) -> Option<String> {
+    let timeline = &session.timeline;
+    let (first, last) = timeline.clock?;
+    let mut text = format!("{} to {}", lap_time(first), lap_time(last));
+    let counts = [
+        (timeline.flashbacks, "flashback"),
+        (timeline.restarts, "restart"),
+        (timeline.pauses, "pause"),
+    ];
+    for (count, what) in counts {
+        let plural = if count == 1 { "" } else { "s" };
+        if count > 0 {
+            let _ = write!(text, ", {} {what}{plural}", values::count(count));
+        }
+    }
+    if timeline.paused > 0 {
+        let _ = write!(text, " ({} in all)", length(timeline.paused));
+    }
+    if session.is_restart {
+        text.push_str(", restarted from the session before");
+    }
+    Some(text)
+}
+
+fn laps(driver: &Driver, is_verbose: bool) -> String {
+    let laps = &driver.laps;
+    let best = laps.best().map(|(lap, _)| lap);
+    let mut parts: Vec<String> = laps
+        .laps
+        .iter()
+        .map(|(lap, seconds)| {
+            let time = seconds.map_or_else(|| "no time".into(), lap_time);
+            let mark = if best == Some(*lap) && laps.laps.len() > 1 { " best" } else { "" };
+            format!("{lap}: {time}{mark}")
+        })
+        .collect();
+    let count = parts.len();
+    if count > LAPS_SHOWN && !is_verbose {
+        parts.truncate(LAPS_SHOWN);
+        parts.push(format!("… {} more", count - LAPS_SHOWN));
+        if let Some((lap, seconds)) = laps.best() {
+            parts.push(format!("best {lap}: {}", lap_time(seconds)));
+        }
+    }
+    match (count, laps.current) {
+        (0, None) => "none is completed".into(),
+        (0, Some(current)) => format!("none is completed, on lap {current}"),
+        _ => parts.join("  "),
+    }
+}
+
+fn drivers(session: &Session) -> String {
+    let mut columns = Columns::new(&[
+        Side::Right,
+        Side::Right,
+        Side::Right,
+        Side::Left,
+        Side::Left,
+        Side::Right,
+        Side::Right,
+        Side::Left,
+    ]);
+    let heads = ["place", "car", "number", "driver", "team", "laps", "best lap", ""];
+    columns.add(DIM, heads.map(String::from));
+    let place = |driver: &Driver| driver.fact("position").map(said);
+    let mut drivers: Vec<&Driver> = session.drivers.iter().collect();
+    drivers.sort_by_key(|driver| {
+        let place = place(driver).and_then(|place| place.parse::<u64>().ok());
+        (place.filter(|place| *place > 0).unwrap_or(u64::MAX), driver.car)
+    });
+    for driver in drivers {
+        let fact = |name: &str| driver.fact(name).map(said).unwrap_or_default();
+        let is_player = session.player == Some(driver.car);
+        columns.add(
+            PLAIN,
+            [
+                place(driver).filter(|place| place != "0").unwrap_or_default(),
+                driver.car.to_string(),
+                fact("number"),
+                fact("name"),
+                fact("team"),
+                values::count(driver.lap_count()),
+                driver.best().map_or(String::new(), |(_, seconds)| lap_time(seconds)),
+                if is_player { "player".into() } else { String::new() },
+            ],
+        );
+    }
+    columns.text("  ")
+}
+
+fn flaws(text: &mut String, inspection: &Inspection, shown: usize) {
+    let report = &inspection.report;
+    let flaws = report.flaws();
+    if !flaws.is_empty() {
+        text.push('\n');
+    }
+    for flaw in flaws.iter().take(shown) {
+        let _ = writeln!(text, "{WARNING}damage:{WARNING:#} {}", printable(flaw));
+    }
+    if flaws.len() > shown {
+        let more = flaws.len() - shown;
+        let _ = writeln!(text, "{WARNING}damage:{WARNING:#} {more} more; --verbose shows them");
+    }
+    for note in &report.notes {
+        let _ = writeln!(text, "{DIM}note:{DIM:#} {}", printable(note));
+    }
+    if report.more_notes > 0 {
+        let _ = writeln!(text, "{DIM}note:{DIM:#} {} more notes", report.more_notes);
+    }
+}
+
+/// A moment in UTC, with milliseconds if wanted.
+pub(super) fn moment(nanoseconds: i64, is_precise: bool) -> String {
+    let format = if is_precise { "%Y-%m-%d %H:%M:%S%.3f" } else { "%Y-%m-%d %H:%M" };
+    DateTime::from_timestamp_nanos(nanoseconds).format(format).to_string()
+}
+
+/// How long it took.
+pub(super) fn length(nanoseconds: i64) -> String {
+    let time = Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or(0));
+    match time.as_secs() {
+        0..60 => format!("{:.2} s", time.as_secs_f64()),
+        seconds => humantime::format_duration(Duration::from_secs(seconds)).to_string(),
+    }
+}
+
+/// A lap time as drivers write it.
+pub(super) fn lap_time(seconds: f64) -> String {
+    let milliseconds = (seconds * 1e3).round() as u64;
+    let (minutes, rest) = (milliseconds / 60_000, milliseconds % 60_000);
+    format!("{minutes}:{:02}.{:03}", rest / 1_000, rest % 1_000)
+}

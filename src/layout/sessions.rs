@@ -1,0 +1,398 @@
+//! What records tell of the session that they belong to: where one ends and the
+//! next begins, what it is, who drives, and the laps. The lines of a layout file
+//! that say so become [`Sessions`]; following them through a capture is the
+//! business of others.
+
+use std::collections::HashSet;
+
+use super::flatten::Flat;
+use super::parse::{AxisKind, Definitions};
+use super::words::{LayoutError, Location};
+use super::{Games, Layout, Place, Scalar, Strided};
+use crate::text::{printable, until_nul, utf8_or_latin};
+
+/// Longer arrays of cars are no cars.
+const MOST_CARS: usize = 256;
+
+/// How records tell of sessions.
+#[derive(Debug, Default)]
+pub struct Sessions {
+    /// Values that are the same for as long as a session lasts, in formats whose
+    /// records do not say which one they belong to.
+    pub changes: Vec<Place>,
+    /// The time within the session, which goes back on a flashback.
+    pub clock: Option<Seconds>,
+    /// What a session is, such as its track.
+    pub about: Vec<About>,
+    /// What is said of each car.
+    pub drivers: Vec<DriverFact>,
+    pub laps: Option<LapFields>,
+    pub history: Option<LapHistory>,
+    /// Position in [`Layout::packets`] of the packet that only a session sends
+    /// that is over.
+    pub over: Option<usize>,
+}
+
+/// A time, and how many seconds its unit has.
+#[derive(Debug, Clone)]
+pub struct Seconds {
+    pub field: Strided,
+    pub unit: f64,
+}
+
+impl Seconds {
+    /// The time in seconds for this entry of the array, if it has any.
+    pub fn read(&self, record: &[u8], entry: usize) -> Option<f64> {
+        let value = self.field.place(&[entry]).read_number(record)?;
+        Some(value * self.unit)
+    }
+}
+
+/// A value that tells what is going on, such as the track.
+#[derive(Debug, Clone)]
+pub struct Fact {
+    /// Position in [`Layout::packets`] of the packet that has it.
+    pub packet: usize,
+    pub place: Place,
+    /// Position in [`Layout::enums`].
+    pub enumeration: Option<usize>,
+}
+
+/// Something that is told of a session.
+#[derive(Debug)]
+pub struct About {
+    pub name: String,
+    /// Of one packet; their texts are joined by dots.
+    pub facts: Vec<Fact>,
+}
+
+/// Something that is told of each car.
+#[derive(Debug)]
+pub struct DriverFact {
+    pub name: String,
+    pub packet: usize,
+    pub cars: CarField,
+    /// Position in [`Layout::enums`].
+    pub enumeration: Option<usize>,
+}
+
+/// A value of each car, or of the only one.
+#[derive(Debug, Clone)]
+pub struct CarField {
+    pub field: Strided,
+    pub cars: usize,
+}
+
+/// Which lap each car is on, and how long the last one took.
+#[derive(Debug)]
+pub struct LapFields {
+    pub packet: usize,
+    pub number: CarField,
+    /// The number of the first lap.
+    pub first: i64,
+    pub last: Seconds,
+}
+
+/// The times of all laps of a car.
+#[derive(Debug)]
+pub struct LapHistory {
+    pub packet: usize,
+    pub car: Place,
+    /// How many entries are valid.
+    pub count: Option<Place>,
+    pub length: usize,
+    pub times: Seconds,
+}
+
+/// What a value tells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Told {
+    /// The number as it stands, if it is one.
+    pub number: Option<i64>,
+    /// What people would say; none for a number that should have a name and has
+    /// none.
+    pub text: Option<String>,
+}
+
+impl Layout {
+    /// What `record` tells by a fact, if one of `games` has sent it. `None` if it
+    /// tells nothing.
+    pub fn tell(&self, fact: &Fact, games: Games, record: &[u8]) -> Option<Told> {
+        self.told(fact.place, fact.enumeration, games, record)
+    }
+
+    /// What `record` tells of a car.
+    pub fn tell_of_car(
+        &self,
+        fact: &DriverFact,
+        car: usize,
+        games: Games,
+        record: &[u8],
+    ) -> Option<Told> {
+        let place = fact.cars.field.place(&[car]);
+        self.told(place, fact.enumeration, games, record)
+    }
+
+    fn told(
+        &self,
+        place: Place,
+        enumeration: Option<usize>,
+        games: Games,
+        record: &[u8],
+    ) -> Option<Told> {
+        if let Scalar::Char(length) | Scalar::Latin(length) = place.scalar {
+            let bytes = record.get(place.offset..place.offset + length)?;
+            let text = printable(&utf8_or_latin(until_nul(bytes)));
+            return (!text.is_empty()).then_some(Told {
+                number: None,
+                text: Some(text),
+            });
+        }
+        let number = place.read(record)?;
+        let text = match enumeration {
+            None => Some(number.to_string()),
+            Some(enumeration) => {
+                let evidence = self.evidence.as_ref();
+                let told = evidence.map_or(Games::NONE, |evidence| evidence.of(record).and(games));
+                let games = if told.is_empty() { games } else { told };
+                let name = self.name_of(enumeration, number, games);
+                name.map(str::to_string)
+            }
+        };
+        Some(Told {
+            number: Some(number),
+            text,
+        })
+    }
+
+    /// Where records say which car is the player's.
+    pub fn player(&self) -> Option<Place> {
+        let mut axes = self.tables.iter().flat_map(|table| &table.axes);
+        axes.find_map(|axis| axis.player)
+    }
+}
+
+/// Finds the fields that a layout file names outside of its packets.
+pub(super) struct Finder<'a> {
+    pub definitions: &'a Definitions,
+    /// Of each packet, those of the header among them.
+    pub fields: &'a [Vec<Flat>],
+}
+
+impl Finder<'_> {
+    /// What tells of sessions.
+    pub(super) fn sessions(
+        &self,
+        place: &impl Fn(&Location, &str) -> Result<Place, LayoutError>,
+    ) -> Result<Sessions, LayoutError> {
+        let definitions = self.definitions;
+        let mut names = HashSet::new();
+        let about = definitions.about.iter().map(|(at, name, _)| (at, "about", name));
+        let drivers = definitions.drivers.iter().map(|(at, name, _)| (at, "driver", name));
+        for (at, kind, name) in about.chain(drivers) {
+            if !names.insert((kind, name)) {
+                return Err(at.error(format!("a second `{kind} {name}` line: remove one")));
+            }
+        }
+        let changes = definitions.session_changes.iter();
+        let about = definitions.about.iter().map(|(at, name, fields)| {
+            let facts = fields.iter().map(|field| self.fact(at, field));
+            let facts: Vec<Fact> = facts.collect::<Result<_, _>>()?;
+            match facts.windows(2).all(|two| two[0].packet == two[1].packet) {
+                true => Ok(About {
+                    name: name.clone(),
+                    facts,
+                }),
+                false => Err(at.error("all of these fields must be of one packet")),
+            }
+        });
+        let drivers = definitions.drivers.iter().map(|(at, name, field)| {
+            let (packet, found) = self.of_cars(at, field)?;
+            Ok(DriverFact {
+                name: name.clone(),
+                packet,
+                cars: self.car_field(found),
+                enumeration: found.enumeration,
+            })
+        });
+        Ok(Sessions {
+            changes: changes
+                .map(|(at, field)| place(at, field))
+                .collect::<Result<_, _>>()?,
+            clock: match &definitions.clock {
+                Some((at, name)) => Some(self.clock(at, name, place)?),
+                None => None,
+            },
+            about: about.collect::<Result<_, LayoutError>>()?,
+            drivers: drivers.collect::<Result<_, LayoutError>>()?,
+            laps: match &definitions.lap {
+                Some(lap) => Some(self.laps(lap)?),
+                None => None,
+            },
+            history: match &definitions.history {
+                Some((at, car, times)) => Some(self.history(at, car, times)?),
+                None => None,
+            },
+            over: match &definitions.over {
+                Some((at, name)) => Some(self.packet(name).ok_or_else(|| {
+                    at.error(format!("there is no packet {name}"))
+                })?),
+                None => None,
+            },
+        })
+    }
+
+    /// `Packet.field`, or the field alone if there is only one packet.
+    pub(super) fn fact(&self, at: &Location, name: &str) -> Result<Fact, LayoutError> {
+        let fits = |field: &Flat| field.axes.is_empty() && is_tellable(field.scalar);
+        let (packet, field) = self.field(name, fits).ok_or_else(|| {
+            at.error(format!(
+                "there is no whole number or text {name} outside of arrays; fields of one of \
+                 several packets are written as PACKET.FIELD"
+            ))
+        })?;
+        Ok(Fact {
+            packet,
+            place: field.place(),
+            enumeration: field.enumeration,
+        })
+    }
+
+    fn packet(&self, name: &str) -> Option<usize> {
+        let mut packets = self.definitions.packets.iter();
+        packets.position(|packet| packet.name == name)
+    }
+
+    /// The packet and the field of this name; the name of the field alone, without
+    /// that of what it lies in, is enough.
+    fn field(&self, name: &str, fits: impl Fn(&Flat) -> bool) -> Option<(usize, &Flat)> {
+        let (packet, path) = match (name.split_once('.'), self.definitions.packets.as_slice()) {
+            (_, [_]) => (0, name),
+            (Some((packet, path)), _) => (self.packet(packet)?, path),
+            (None, _) => return None,
+        };
+        let mut fields = self.fields[packet].iter();
+        let found = fields.find(|field| {
+            let is_named = field.path == path || field.path.rsplit('.').next() == Some(path);
+            is_named && field.case.is_none() && fits(field)
+        })?;
+        Some((packet, found))
+    }
+
+    fn of_cars(&self, at: &Location, name: &str) -> Result<(usize, &Flat), LayoutError> {
+        let is_of_cars = |field: &Flat| match field.axes.as_slice() {
+            [] => true,
+            [one] => {
+                let kind = &self.definitions.axes[one.axis].kind;
+                matches!(kind, AxisKind::Rows { player: Some(_), .. }) && one.length <= MOST_CARS
+            }
+            _ => false,
+        };
+        self.field(name, is_of_cars).ok_or_else(|| {
+            at.error(format!(
+                "there is no {name} outside of arrays or in one with a `player`; fields of one of \
+                 several packets are written as PACKET.FIELD"
+            ))
+        })
+    }
+
+    fn car_field(&self, field: &Flat) -> CarField {
+        let axes: Vec<usize> = field.axes.iter().map(|used| used.axis).collect();
+        CarField {
+            cars: field.axes.first().map_or(1, |used| used.length),
+            field: field.strided(&axes, 0),
+        }
+    }
+
+    fn clock(
+        &self,
+        at: &Location,
+        name: &str,
+        place: &impl Fn(&Location, &str) -> Result<Place, LayoutError>,
+    ) -> Result<Seconds, LayoutError> {
+        let place = place(at, name)?;
+        let mut fields = self.fields.iter().flatten();
+        let field = fields.find(|field| field.path == name && field.place() == place);
+        let field = field.ok_or_else(|| at.error(format!("there is no field {name}")))?;
+        seconds(at, field)
+    }
+
+    fn laps(
+        &self,
+        (at, number, last, first): &(Location, String, String, i64),
+    ) -> Result<LapFields, LayoutError> {
+        let (packet, number_field) = self.of_cars(at, number)?;
+        let (other, last_field) = self.of_cars(at, last)?;
+        let are_alike = packet == other
+            && number_field.axes.len() == last_field.axes.len()
+            && number_field.scalar.is_integer();
+        if !are_alike {
+            return Err(at.error(format!(
+                "{number} must be a whole number, and {last} must stand beside it"
+            )));
+        }
+        Ok(LapFields {
+            packet,
+            number: self.car_field(number_field),
+            first: *first,
+            last: seconds(at, last_field)?,
+        })
+    }
+
+    fn history(&self, at: &Location, car: &str, times: &str) -> Result<LapHistory, LayoutError> {
+        let car = self.fact(at, car)?;
+        let in_one_array = |field: &Flat| field.axes.len() == 1;
+        let found = self.field(times, in_one_array);
+        let (_, field) = found
+            .filter(|(packet, _)| *packet == car.packet)
+            .ok_or_else(|| {
+                at.error(format!("there is no {times} in an array beside the car's number"))
+            })?;
+        let used = &field.axes[0];
+        let count = match &self.definitions.axes[used.axis].kind {
+            AxisKind::Rows { count: Some(count), .. } => {
+                let mut fields = self.fields[car.packet].iter();
+                let sibling = match used.parent.as_str() {
+                    "" => count.clone(),
+                    parent => format!("{parent}.{count}"),
+                };
+                fields.find(|field| field.path == sibling).map(Flat::place)
+            }
+            _ => None,
+        };
+        Ok(LapHistory {
+            packet: car.packet,
+            car: car.place,
+            count,
+            length: used.length,
+            times: seconds(at, field)?,
+        })
+    }
+}
+
+/// A field that holds a time.
+fn seconds(at: &Location, field: &Flat) -> Result<Seconds, LayoutError> {
+    let unit = match field.unit.as_str() {
+        "s" => 1.0,
+        "ms" => 1e-3,
+        _ => {
+            return Err(at.error(format!(
+                "{} must be a time: its unit must be s or ms",
+                field.path
+            )));
+        }
+    };
+    let is_number = field.scalar.is_integer() || matches!(field.scalar, Scalar::F32 | Scalar::F64);
+    if !is_number {
+        return Err(at.error(format!("{} must be a number", field.path)));
+    }
+    let axes: Vec<usize> = field.axes.iter().map(|used| used.axis).collect();
+    Ok(Seconds {
+        field: field.strided(&axes, 0),
+        unit,
+    })
+}
+
+fn is_tellable(scalar: Scalar) -> bool {
+    scalar.is_integer() || matches!(scalar, Scalar::Char(_) | Scalar::Latin(_))
+}

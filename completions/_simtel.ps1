@@ -33,6 +33,7 @@ Register-ArgumentCompleter -Native -CommandName 'simtel' -ScriptBlock {
             [CompletionResult]::new('record', 'record', [CompletionResultType]::ParameterValue, 'Record what a game sends')
             [CompletionResult]::new('replay', 'replay', [CompletionResultType]::ParameterValue, 'Send a capture as the game sent it')
             [CompletionResult]::new('convert', 'convert', [CompletionResultType]::ParameterValue, 'Convert captures to Parquet, CSV, JSON or Arrow tables')
+            [CompletionResult]::new('info', 'info', [CompletionResultType]::ParameterValue, 'Show what is in captures: senders, packets, sessions, laps, damage')
             [CompletionResult]::new('schema', 'schema', [CompletionResultType]::ParameterValue, 'Show the tables of a format, and what their columns mean')
             [CompletionResult]::new('iracing', 'iracing', [CompletionResultType]::ParameterValue, 'Tell a running iRacing what to do')
             [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Print the completion script of a shell')
@@ -259,12 +260,30 @@ Register-ArgumentCompleter -Native -CommandName 'simtel' -ScriptBlock {
             [CompletionResult]::new('--version', '--version', [CompletionResultType]::ParameterName, 'Print version')
             break
         }
+        'simtel;info' {
+            [CompletionResult]::new('--layout', '--layout', [CompletionResultType]::ParameterName, 'A layout file of your own, for a game that simtel does not know; may be given several times')
+            [CompletionResult]::new('--game', '--game', [CompletionResultType]::ParameterName, 'Expect only these games, with * and ?: fm7, fm2023, fh4, fh5, fh6, or a format such as f1_2025')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colours')
+            [CompletionResult]::new('--check', '--check', [CompletionResultType]::ParameterName, 'End with exit status 3 if anything is damaged, not recognised or not telemetry at all')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print a JSON object for each file, one a line')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print errors only')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print errors only')
+            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Print more about what is read')
+            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Print more about what is read')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('-V', '-V ', [CompletionResultType]::ParameterName, 'Print version')
+            [CompletionResult]::new('--version', '--version', [CompletionResultType]::ParameterName, 'Print version')
+            break
+        }
         'simtel;schema' {
             [CompletionResult]::new('--compare', '--compare', [CompletionResultType]::ParameterName, 'Show what changed from one format to another')
             [CompletionResult]::new('--layout', '--layout', [CompletionResultType]::ParameterName, 'A layout file of your own, for a game that simtel does not know; may be given several times')
             [CompletionResult]::new('--game', '--game', [CompletionResultType]::ParameterName, 'Expect only these games, with * and ?: fm7, fm2023, fh4, fh5, fh6, or a format such as f1_2025')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colours')
+            [CompletionResult]::new('--labels', '--labels', [CompletionResultType]::ParameterName, 'Show the columns that --labels adds, too')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print JSON')
+            [CompletionResult]::new('--markdown', '--markdown', [CompletionResultType]::ParameterName, 'Print a manual in Markdown, in which formats of one family share tables')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print errors only')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print errors only')
             [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Print more about what is read')

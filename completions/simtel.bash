@@ -22,6 +22,9 @@ _simtel() {
             simtel,convert)
                 cmd="simtel__subcmd__convert"
                 ;;
+            simtel,info)
+                cmd="simtel__subcmd__info"
+                ;;
             simtel,iracing)
                 cmd="simtel__subcmd__iracing"
                 ;;
@@ -98,7 +101,7 @@ _simtel() {
 
     case "${cmd}" in
         simtel)
-            opts="-q -v -h -V --quiet --verbose --color --help --version record replay convert schema iracing completions man"
+            opts="-q -v -h -V --quiet --verbose --color --help --version record replay convert info schema iracing completions man"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -205,6 +208,32 @@ _simtel() {
                     return 0
                     ;;
                 --threads)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        simtel__subcmd__info)
+            opts="-q -v -h -V --layout --game --check --json --quiet --verbose --color --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --layout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --game)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1016,7 +1045,7 @@ _simtel() {
             return 0
             ;;
         simtel__subcmd__schema)
-            opts="-q -v -h -V --compare --layout --game --json --quiet --verbose --color --help --version"
+            opts="-q -v -h -V --compare --layout --game --labels --json --markdown --quiet --verbose --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -34,6 +34,7 @@ complete -c simtel -n "__fish_simtel_needs_command" -s V -l version -d 'Print ve
 complete -c simtel -n "__fish_simtel_needs_command" -f -a "record" -d 'Record what a game sends'
 complete -c simtel -n "__fish_simtel_needs_command" -f -a "replay" -d 'Send a capture as the game sent it'
 complete -c simtel -n "__fish_simtel_needs_command" -f -a "convert" -d 'Convert captures to Parquet, CSV, JSON or Arrow tables'
+complete -c simtel -n "__fish_simtel_needs_command" -f -a "info" -d 'Show what is in captures: senders, packets, sessions, laps, damage'
 complete -c simtel -n "__fish_simtel_needs_command" -f -a "schema" -d 'Show the tables of a format, and what their columns mean'
 complete -c simtel -n "__fish_simtel_needs_command" -f -a "iracing" -d 'Tell a running iRacing what to do'
 complete -c simtel -n "__fish_simtel_needs_command" -f -a "completions" -d 'Print the completion script of a shell'
@@ -220,13 +221,26 @@ complete -c simtel -n "__fish_simtel_using_subcommand convert" -s q -l quiet -d 
 complete -c simtel -n "__fish_simtel_using_subcommand convert" -s v -l verbose -d 'Print more about what is read'
 complete -c simtel -n "__fish_simtel_using_subcommand convert" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c simtel -n "__fish_simtel_using_subcommand convert" -s V -l version -d 'Print version'
+complete -c simtel -n "__fish_simtel_using_subcommand info" -l layout -d 'A layout file of your own, for a game that simtel does not know; may be given several times' -r -F
+complete -c simtel -n "__fish_simtel_using_subcommand info" -l game -d 'Expect only these games, with * and ?: fm7, fm2023, fh4, fh5, fh6, or a format such as f1_2025' -r
+complete -c simtel -n "__fish_simtel_using_subcommand info" -l color -d 'When to use colours' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c simtel -n "__fish_simtel_using_subcommand info" -l check -d 'End with exit status 3 if anything is damaged, not recognised or not telemetry at all'
+complete -c simtel -n "__fish_simtel_using_subcommand info" -l json -d 'Print a JSON object for each file, one a line'
+complete -c simtel -n "__fish_simtel_using_subcommand info" -s q -l quiet -d 'Print errors only'
+complete -c simtel -n "__fish_simtel_using_subcommand info" -s v -l verbose -d 'Print more about what is read'
+complete -c simtel -n "__fish_simtel_using_subcommand info" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c simtel -n "__fish_simtel_using_subcommand info" -s V -l version -d 'Print version'
 complete -c simtel -n "__fish_simtel_using_subcommand schema" -l compare -d 'Show what changed from one format to another' -r
 complete -c simtel -n "__fish_simtel_using_subcommand schema" -l layout -d 'A layout file of your own, for a game that simtel does not know; may be given several times' -r -F
 complete -c simtel -n "__fish_simtel_using_subcommand schema" -l game -d 'Expect only these games, with * and ?: fm7, fm2023, fh4, fh5, fh6, or a format such as f1_2025' -r
 complete -c simtel -n "__fish_simtel_using_subcommand schema" -l color -d 'When to use colours' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c simtel -n "__fish_simtel_using_subcommand schema" -l labels -d 'Show the columns that --labels adds, too'
 complete -c simtel -n "__fish_simtel_using_subcommand schema" -l json -d 'Print JSON'
+complete -c simtel -n "__fish_simtel_using_subcommand schema" -l markdown -d 'Print a manual in Markdown, in which formats of one family share tables'
 complete -c simtel -n "__fish_simtel_using_subcommand schema" -s q -l quiet -d 'Print errors only'
 complete -c simtel -n "__fish_simtel_using_subcommand schema" -s v -l verbose -d 'Print more about what is read'
 complete -c simtel -n "__fish_simtel_using_subcommand schema" -s h -l help -d 'Print help (see more with \'--help\')'

@@ -524,15 +524,17 @@ fn interface(order: Endianness, body: &[u8]) -> (Interface, Option<&'static str>
         .then_some("this interface description is too short");
     for option in options(order, body, 8) {
         match option {
-            (option::TIME_RESOLUTION, [resolution, ..]) => match InterfaceTsResolution::from_u8(*resolution) {
-                Ok(resolution) => read.resolution = resolution,
-                Err(_) => {
-                    flaw = Some(
-                        "this interface's time stamps are finer than nanoseconds; \
+            (option::TIME_RESOLUTION, [resolution, ..]) => {
+                match InterfaceTsResolution::from_u8(*resolution) {
+                    Ok(resolution) => read.resolution = resolution,
+                    Err(_) => {
+                        flaw = Some(
+                            "this interface's time stamps are finer than nanoseconds; \
                          they are read as microseconds",
-                    );
+                        );
+                    }
                 }
-            },
+            }
             (option::TIME_OFFSET, value) => {
                 if let Ok(value) = <[u8; 8]>::try_from(value) {
                     read.offset = match order {

@@ -20,6 +20,11 @@ pub(super) struct FormatOptions {
 }
 
 impl FormatOptions {
+    /// Whether only some games are expected.
+    pub(super) fn is_limited(&self) -> bool {
+        !self.games.is_empty()
+    }
+
     /// The formats of these options.
     ///
     /// # Errors

@@ -121,7 +121,7 @@ pub fn main() -> ExitCode {
         Command::Replay(command) => command.run(&messages),
         Command::Convert(command) => command.run(&messages),
         Command::Info(command) => command.run(&messages),
-        Command::Schema(command) => command.run(),
+        Command::Schema(command) => command.run(&messages),
         Command::Iracing(command) => command.run(),
         Command::Completions(command) => command.run(),
         Command::Man(command) => command.run(),

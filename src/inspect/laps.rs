@@ -86,7 +86,10 @@ impl Laps {
 
     /// Number and time of the fastest lap.
     pub fn best(&self) -> Option<(i64, f64)> {
-        let timed = self.laps.iter().filter_map(|(lap, time)| Some((*lap, (*time)?)));
+        let timed = self
+            .laps
+            .iter()
+            .filter_map(|(lap, time)| Some((*lap, (*time)?)));
         timed.min_by(|(_, one), (_, other)| one.total_cmp(other))
     }
 }
@@ -110,22 +113,45 @@ mod tests {
 
     #[test]
     fn a_lap_ends_where_the_next_begins() {
-        let driven = [(0.0, 1, 0.0), (90.0, 2, 89.5), (180.0, 3, 90.25), (200.0, 3, 90.25)];
+        let driven = [
+            (0.0, 1, 0.0),
+            (90.0, 2, 89.5),
+            (180.0, 3, 90.25),
+            (200.0, 3, 90.25),
+        ];
         assert_eq!(laps(&driven), [(1, Some(89.5)), (2, Some(90.25))]);
         // The time comes later, or is the same again.
-        let late = [(0.0, 1, -1.0), (90.0, 2, -1.0), (92.0, 2, 89.5), (180.0, 3, 89.5)];
+        let late = [
+            (0.0, 1, -1.0),
+            (90.0, 2, -1.0),
+            (92.0, 2, 89.5),
+            (180.0, 3, 89.5),
+        ];
         assert_eq!(laps(&late), [(1, Some(89.5)), (2, Some(89.5))]);
         // At the flag the number does not change.
-        let flag = [(0.0, 4, 91.0), (90.0, 5, 89.5), (180.0, 5, 88.0), (190.0, 5, 88.0)];
+        let flag = [
+            (0.0, 4, 91.0),
+            (90.0, 5, 89.5),
+            (180.0, 5, 88.0),
+            (190.0, 5, 88.0),
+        ];
         assert_eq!(laps(&flag), [(4, Some(89.5)), (5, Some(88.0))]);
     }
 
     #[test]
     fn flashbacks_undo_laps_and_odd_numbers_are_none() {
-        let over_the_line = [(0.0, 2, 90.0), (90.0, 3, 89.0), (95.0, 2, 90.0), (100.0, 3, 91.5)];
+        let over_the_line = [
+            (0.0, 2, 90.0),
+            (90.0, 3, 89.0),
+            (95.0, 2, 90.0),
+            (100.0, 3, 91.5),
+        ];
         assert_eq!(laps(&over_the_line), [(2, Some(91.5))]);
         // A recording begins with a lap 0 before the true number.
-        assert_eq!(laps(&[(0.0, 0, 0.0), (0.1, 172, 0.0), (60.0, 173, 61.0)]), [(172, Some(61.0))]);
+        assert_eq!(
+            laps(&[(0.0, 0, 0.0), (0.1, 172, 0.0), (60.0, 173, 61.0)]),
+            [(172, Some(61.0))]
+        );
         let absurd = [(0.0, 1, 0.0), (1.0, 1, 388_328.0), (90.0, 2, f64::NAN)];
         assert_eq!(laps(&absurd), [(1, None)]);
     }

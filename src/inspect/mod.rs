@@ -120,7 +120,9 @@ pub fn datagrams(
                 flow.note_format(number);
             }
             let layout = &formats.layouts()[number];
-            report.tally(number, layout, packet).see(time, payload.len());
+            report
+                .tally(number, layout, packet)
+                .see(time, payload.len());
             let sender = datagram.source.ip();
             let given = formats.games_of(number);
             let games = streams.note((number, layout), sender, payload, datagram.offset, given);
@@ -160,10 +162,15 @@ pub fn ticks(name: &str, ticks: &TickFile) -> Inspection {
     let session = iracing::Session::read(ticks.session());
     report.note_odd_lines(&session);
     let sessions = ticks::sessions(ticks, &session);
-    let spans = sessions.iter().map(|session| (session.first, session.last));
+    let spans = sessions.iter().filter_map(|session| session.span);
     let span = spans.reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)));
     let schema = ticks.schema();
-    let arrays = || schema.variables.iter().filter(|variable| variable.count > 1);
+    let arrays = || {
+        schema
+            .variables
+            .iter()
+            .filter(|variable| variable.count > 1)
+    };
     Inspection {
         contents: Contents::Ticks(Ticks {
             packing: ticks.packing(),
@@ -177,7 +184,7 @@ pub fn ticks(name: &str, ticks: &TickFile) -> Inspection {
             sub_tick_arrays: arrays().filter(|variable| variable.counts_as_time).count(),
             session_string: ticks.session().len(),
             start_date: ticks.start_date(),
-            span: span.filter(|_| ticks.has_clock()),
+            span,
         }),
         report,
         sessions,

@@ -28,9 +28,9 @@ pub struct Session {
     pub sender: Option<IpAddr>,
     /// The game's own number for it, if it has one.
     pub id: Option<u64>,
-    /// First and last time in the capture, in nanoseconds since 1970 UTC.
-    pub first: i64,
-    pub last: i64,
+    /// First and last time in the capture, if there is any, in nanoseconds since
+    /// 1970 UTC.
+    pub span: Option<(i64, i64)>,
     /// Datagrams or ticks of it.
     pub datagrams: u64,
     pub timeline: Timeline,
@@ -47,6 +47,7 @@ pub struct Session {
 #[derive(Debug, Clone)]
 pub struct AboutSession {
     pub name: String,
+    pub unit: String,
     /// In time order, each with the time since when it holds.
     pub values: Vec<(i64, Told)>,
 }
@@ -163,9 +164,16 @@ struct Car {
 impl Sessions {
     pub(super) fn see(&mut self, seen: &Seen<'_>) {
         let rules = &seen.layout.sessions;
-        let id = seen.layout.session.map(|place| place.read_bits(seen.payload));
+        let id = seen
+            .layout
+            .session
+            .map(|place| place.read_bits(seen.payload));
         let tells_nothing = rules.about.is_empty() && rules.laps.is_none() && rules.clock.is_none();
-        let is_driven = seen.layout.driving.and_then(|place| place.read(seen.payload)) != Some(0);
+        let is_driven = seen
+            .layout
+            .driving
+            .and_then(|place| place.read(seen.payload))
+            != Some(0);
         if id.is_none() && (tells_nothing || !is_driven) {
             return;
         }
@@ -218,7 +226,10 @@ impl Sessions {
         let mut before: HashMap<(String, Option<IpAddr>), usize> = HashMap::new();
         let mut list = self.list;
         for position in 0..list.len() {
-            let key = (list[position].session.format.clone(), list[position].session.sender);
+            let key = (
+                list[position].session.format.clone(),
+                list[position].session.sender,
+            );
             if let Some(earlier) = before.insert(key, position)
                 && list[position].restarts(&list[earlier])
             {
@@ -226,7 +237,7 @@ impl Sessions {
             }
         }
         let mut sessions: Vec<Session> = list.into_iter().map(Open::finish).collect();
-        sessions.sort_by_key(|session| session.first);
+        sessions.sort_by_key(|session| session.span);
         sessions
     }
 }
@@ -245,6 +256,7 @@ impl Open {
         let cars = cars.map(|field| field.cars).max().unwrap_or(0);
         let about = rules.about.iter().map(|about| AboutSession {
             name: about.name.clone(),
+            unit: about.facts[0].unit.clone(),
             values: Vec::new(),
         });
         Open {
@@ -256,8 +268,7 @@ impl Open {
                 game: layout.title.clone(),
                 sender: Some(seen.sender.1),
                 id,
-                first: seen.time,
-                last: seen.time,
+                span: None,
                 datagrams: 0,
                 timeline: Timeline::default(),
                 is_restart: id.is_none() && before.is_some_and(|open| open.changes == changes),
@@ -282,9 +293,8 @@ impl Open {
     fn has_ended(&self, seen: &Seen<'_>) -> bool {
         let rules = &self.layout.sessions;
         let mut changes = rules.changes.iter().zip(&self.changes);
-        let began_anew = |clock: f64| {
-            clock > 0.0 && self.session.timeline.turn(clock) == Turn::Restart
-        };
+        let began_anew =
+            |clock: f64| clock > 0.0 && self.session.timeline.turn(clock) == Turn::Restart;
         changes.any(|(place, known)| place.read_bits(seen.payload) != *known)
             || rules
                 .clock
@@ -294,21 +304,37 @@ impl Open {
     }
 
     fn see(&mut self, seen: &Seen<'_>) {
-        let Seen { packet, time, payload, games, .. } = *seen;
-        let layout = self.layout.clone();
+        let Seen {
+            packet,
+            time,
+            payload,
+            games,
+            ..
+        } = *seen;
+        let layout = seen.layout;
         let rules = &layout.sessions;
         self.games = games;
         let session = &mut self.session;
         session.datagrams += 1;
-        session.first = session.first.min(time);
-        session.last = session.last.max(time);
+        // 0 is no time.
+        if time != 0 {
+            let (first, last) = session.span.unwrap_or((time, time));
+            session.span = Some((first.min(time), last.max(time)));
+        }
         self.is_over |= rules.over == Some(packet);
-        if let Some(clock) = rules.clock.as_ref().and_then(|clock| clock.read(payload, 0)) {
+        if let Some(clock) = rules
+            .clock
+            .as_ref()
+            .and_then(|clock| clock.read(payload, 0))
+        {
             session.timeline.see(time, clock);
         }
         for (about, known) in rules.about.iter().zip(&mut session.about) {
             if about.facts[0].packet == packet {
-                let told = about.facts.iter().map(|fact| layout.tell(fact, games, payload));
+                let told = about
+                    .facts
+                    .iter()
+                    .map(|fact| layout.tell(fact, games, payload));
                 if let Some(told) = joined(told.collect()) {
                     known.note(time, told);
                 }
@@ -316,7 +342,7 @@ impl Open {
         }
         for (number, driver) in rules.drivers.iter().enumerate() {
             if driver.packet == packet {
-                self.note_drivers(number, driver, games, payload);
+                self.note_drivers(number, driver, seen);
             }
         }
         if let Some(laps) = rules.laps.as_ref().filter(|laps| laps.packet == packet) {
@@ -333,9 +359,15 @@ impl Open {
                 }
             }
         }
-        if let Some(history) = rules.history.as_ref().filter(|history| history.packet == packet) {
+        if let Some(history) = rules
+            .history
+            .as_ref()
+            .filter(|history| history.packet == packet)
+        {
             let whole = |number: Option<i64>| usize::try_from(number?).ok();
-            let count = history.count.map_or(Some(history.length as i64), |place| place.read(payload));
+            let count = history
+                .count
+                .map_or(Some(history.length as i64), |place| place.read(payload));
             let count = whole(count).unwrap_or(0).min(history.length);
             let car = whole(history.car.read(payload)).and_then(|car| self.cars.get_mut(car));
             if let Some(car) = car {
@@ -345,7 +377,13 @@ impl Open {
         }
     }
 
-    fn note_drivers(&mut self, number: usize, fact: &DriverFact, games: Games, payload: &[u8]) {
+    fn note_drivers(&mut self, number: usize, fact: &DriverFact, seen: &Seen<'_>) {
+        let Seen {
+            layout,
+            games,
+            payload,
+            ..
+        } = *seen;
         let CarField { field, cars } = &fact.cars;
         for (car, known) in self.cars.iter_mut().take(*cars).enumerate() {
             let place = field.place(&[car]);
@@ -356,7 +394,7 @@ impl Open {
                 continue;
             }
             // A name that is gone is no name.
-            let told = self.layout.tell_of_car(fact, car, games, payload);
+            let told = layout.tell_of_car(fact, car, games, payload);
             *known = told.map(|told| (bits, told));
         }
     }
@@ -364,7 +402,11 @@ impl Open {
     /// Whether this is the session before it once more: of the same kind, which
     /// had not come to its end.
     fn restarts(&self, before: &Open) -> bool {
-        let began = self.session.timeline.clock.map_or(f64::MAX, |(first, _)| first);
+        let began = self
+            .session
+            .timeline
+            .clock
+            .map_or(f64::MAX, |(first, _)| first);
         let kind = |open: &Open| -> Vec<Option<Told>> {
             let status = open.layout.status.iter();
             let about = status.filter_map(|fact| {
@@ -375,7 +417,9 @@ impl Open {
                 });
                 same.next().map(|(_, about)| about)
             });
-            about.map(|about| Some(about.values.first()?.1.clone())).collect()
+            about
+                .map(|about| Some(about.values.first()?.1.clone()))
+                .collect()
         };
         self.layout.sessions.over.is_some()
             && !before.is_over

@@ -65,24 +65,28 @@ pub(super) fn sessions(ticks: &TickFile, session: &iracing::Session) -> Vec<Sess
         .into_iter()
         .map(|(number, open)| finish(number, open, player_car, session))
         .collect();
-    sessions.sort_by_key(|session| session.first);
+    sessions.sort_by_key(|session| session.span);
+    if !ticks.has_clock() {
+        for session in &mut sessions {
+            session.span = None;
+        }
+    }
     sessions
 }
 
-fn finish(
-    number: i64,
-    open: Open,
-    player: Option<usize>,
-    session: &iracing::Session,
-) -> Session {
+fn finish(number: i64, open: Open, player: Option<usize>, session: &iracing::Session) -> Session {
     let told = |text: String| Told {
         number: None,
         text: Some(text),
     };
-    let about = session.about(number).into_iter().map(|(name, text)| AboutSession {
-        name,
-        values: vec![(open.first, told(text))],
-    });
+    let about = session
+        .about(number)
+        .into_iter()
+        .map(|(name, text)| AboutSession {
+            name,
+            unit: String::new(),
+            values: vec![(open.first, told(text))],
+        });
     let drivers = session.drivers(number).into_iter().map(|driver| {
         let facts = driver.facts.into_iter();
         Driver {
@@ -110,8 +114,7 @@ fn finish(
         game: iracing::TITLE.into(),
         sender: None,
         id: u64::try_from(number).ok(),
-        first: open.first,
-        last: open.last,
+        span: Some((open.first, open.last)),
         datagrams: open.ticks,
         timeline: open.timeline,
         is_restart: false,

@@ -113,7 +113,13 @@ mod tests {
         let anew = (1..60).map(|n| (12.0 + f64::from(n) / 60.0, f64::from(n) / 60.0));
         assert_eq!(counts(&timeline(driven.chain(anew))), (0, 1, 0));
         // Order on the wire, and events without a time.
-        let disorder = [(0.0, 10.0), (0.01, 10.02), (0.02, 10.0), (0.03, 0.0), (0.04, 10.03)];
+        let disorder = [
+            (0.0, 10.0),
+            (0.01, 10.02),
+            (0.02, 10.0),
+            (0.03, 0.0),
+            (0.04, 10.03),
+        ];
         assert_eq!(counts(&timeline(disorder)), (0, 0, 0));
     }
 }

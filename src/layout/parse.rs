@@ -372,7 +372,10 @@ impl Parser<'_> {
                 let fields = fields.iter().map(|field| (at.clone(), field.to_string()));
                 definitions.session_changes.extend(fields);
             }
-            [kind @ ("select" | "session" | "driving" | "frame" | "clock" | "over"), name] => {
+            [
+                kind @ ("select" | "session" | "driving" | "frame" | "clock" | "over"),
+                name,
+            ] => {
                 let place = match kind {
                     "select" => &mut definitions.select,
                     "session" => &mut definitions.session,

@@ -54,6 +54,7 @@ pub struct Fact {
     /// Position in [`Layout::packets`] of the packet that has it.
     pub packet: usize,
     pub place: Place,
+    pub unit: String,
     /// Position in [`Layout::enums`].
     pub enumeration: Option<usize>,
 }
@@ -187,8 +188,14 @@ impl Finder<'_> {
     ) -> Result<Sessions, LayoutError> {
         let definitions = self.definitions;
         let mut names = HashSet::new();
-        let about = definitions.about.iter().map(|(at, name, _)| (at, "about", name));
-        let drivers = definitions.drivers.iter().map(|(at, name, _)| (at, "driver", name));
+        let about = definitions
+            .about
+            .iter()
+            .map(|(at, name, _)| (at, "about", name));
+        let drivers = definitions
+            .drivers
+            .iter()
+            .map(|(at, name, _)| (at, "driver", name));
         for (at, kind, name) in about.chain(drivers) {
             if !names.insert((kind, name)) {
                 return Err(at.error(format!("a second `{kind} {name}` line: remove one")));
@@ -234,9 +241,10 @@ impl Finder<'_> {
                 None => None,
             },
             over: match &definitions.over {
-                Some((at, name)) => Some(self.packet(name).ok_or_else(|| {
-                    at.error(format!("there is no packet {name}"))
-                })?),
+                Some((at, name)) => Some(
+                    self.packet(name)
+                        .ok_or_else(|| at.error(format!("there is no packet {name}")))?,
+                ),
                 None => None,
             },
         })
@@ -254,6 +262,7 @@ impl Finder<'_> {
         Ok(Fact {
             packet,
             place: field.place(),
+            unit: field.unit.clone(),
             enumeration: field.enumeration,
         })
     }
@@ -284,7 +293,13 @@ impl Finder<'_> {
             [] => true,
             [one] => {
                 let kind = &self.definitions.axes[one.axis].kind;
-                matches!(kind, AxisKind::Rows { player: Some(_), .. }) && one.length <= MOST_CARS
+                matches!(
+                    kind,
+                    AxisKind::Rows {
+                        player: Some(_),
+                        ..
+                    }
+                ) && one.length <= MOST_CARS
             }
             _ => false,
         };
@@ -346,11 +361,15 @@ impl Finder<'_> {
         let (_, field) = found
             .filter(|(packet, _)| *packet == car.packet)
             .ok_or_else(|| {
-                at.error(format!("there is no {times} in an array beside the car's number"))
+                at.error(format!(
+                    "there is no {times} in an array beside the car's number"
+                ))
             })?;
         let used = &field.axes[0];
         let count = match &self.definitions.axes[used.axis].kind {
-            AxisKind::Rows { count: Some(count), .. } => {
+            AxisKind::Rows {
+                count: Some(count), ..
+            } => {
                 let mut fields = self.fields[car.packet].iter();
                 let sibling = match used.parent.as_str() {
                     "" => count.clone(),

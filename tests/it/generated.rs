@@ -58,3 +58,14 @@ fn manual_pages_are_fresh() {
     assert!(page.contains(".TH simtel-convert 1"), "{page}");
     assert_eq!(place.run(&["man", "nothing"]).code, 2);
 }
+
+#[test]
+fn manual_of_tables_is_fresh() {
+    let place = Workplace::new();
+    let made = place.succeed(&["schema", "--markdown"]).stdout;
+    let committed = std::fs::read(project_path("docs/tables.md")).unwrap_or_default();
+    assert!(
+        committed == made,
+        "docs/tables.md is stale: run `cargo run -- schema --markdown > docs/tables.md`"
+    );
+}

@@ -7,6 +7,7 @@ mod forza;
 mod generated;
 mod golden;
 mod ibt;
+mod info;
 mod irsdk;
 mod layout;
 mod record;

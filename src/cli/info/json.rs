@@ -26,7 +26,9 @@ fn found(inspection: &Inspection) -> Value {
     let span = inspection.span();
     object["first_time_ns"] = span.map(|(first, _)| first).into();
     object["last_time_ns"] = span.map(|(_, last)| last).into();
-    object["seconds"] = span.map(|(first, last)| seconds(last.saturating_sub(first))).into();
+    object["seconds"] = span
+        .map(|(first, last)| seconds(last.saturating_sub(first)))
+        .into();
     object["backwards"] = report.counts.backwards.into();
     object["flaws"] = report.flaws().into();
     match &inspection.contents {
@@ -143,7 +145,9 @@ fn session(session: &Session) -> Value {
                 value["since_ns"] = (*time).into();
                 value
             });
-            (about.name.clone(), values.collect::<Vec<_>>().into())
+            let unit = (!about.unit.is_empty()).then_some(about.unit.as_str());
+            let entry = json!({ "unit": unit, "values": values.collect::<Vec<_>>() });
+            (about.name.clone(), entry)
         })
         .collect();
     json!({
@@ -152,8 +156,8 @@ fn session(session: &Session) -> Value {
         "sender": session.sender.map(|sender| sender.to_string()),
         // Longer than what JSON readers take for a number.
         "id": session.id.map(|id| id.to_string()),
-        "first_time_ns": session.first,
-        "last_time_ns": session.last,
+        "first_time_ns": session.span.map(|(first, _)| first),
+        "last_time_ns": session.span.map(|(_, last)| last),
         "datagrams": session.datagrams,
         "clock_first": timeline.clock.map(|(first, _)| first),
         "clock_last": timeline.clock.map(|(_, last)| last),
@@ -177,7 +181,8 @@ fn session(session: &Session) -> Value {
 
 fn laps(driver: &Driver) -> Vec<Value> {
     let laps = driver.laps.laps.iter();
-    laps.map(|(lap, seconds)| json!({ "lap": lap, "seconds": seconds })).collect()
+    laps.map(|(lap, seconds)| json!({ "lap": lap, "seconds": seconds }))
+        .collect()
 }
 
 fn driver(driver: &Driver) -> Value {
@@ -197,5 +202,11 @@ fn driver(driver: &Driver) -> Value {
 }
 
 fn told_json(told: &Told) -> Value {
-    json!({ "value": told.number, "name": told.text })
+    // The digits of a number are no name.
+    let digits = told.number.map(|number| number.to_string());
+    let name = told
+        .text
+        .as_ref()
+        .filter(|text| Some(*text) != digits.as_ref());
+    json!({ "value": told.number, "name": name })
 }

@@ -64,9 +64,7 @@ impl Looked {
     /// Whether a conversion would have something to complain of.
     fn is_flawed(&self) -> bool {
         match &self.found {
-            Ok(inspection) => {
-                inspection.report.is_flawed() || recognised(inspection) == 0
-            }
+            Ok(inspection) => inspection.report.is_flawed() || recognised(inspection) == 0,
             Err(error) => !error.is_other_file(),
         }
     }
@@ -120,7 +118,9 @@ impl Info {
         }
         // One that is alone is the error itself.
         if let [Looked { found: Err(_), .. }] = looked.as_slice()
-            && let Some(Looked { found: Err(error), .. }) = looked.pop()
+            && let Some(Looked {
+                found: Err(error), ..
+            }) = looked.pop()
         {
             return Err(error.into());
         }
@@ -144,7 +144,11 @@ impl Info {
     }
 }
 
-fn look(path: &Path, formats: &Formats, progress: &dyn Fn(u64)) -> Result<Inspection, CaptureError> {
+fn look(
+    path: &Path,
+    formats: &Formats,
+    progress: &dyn Fn(u64),
+) -> Result<Inspection, CaptureError> {
     let name = inputs::name(path);
     match Input::open(path)? {
         Input::Datagrams(capture) => inspect::datagrams(&name, *capture, formats, progress),

@@ -20,7 +20,15 @@ pub(super) fn text(looked: &[Looked]) -> String {
         Side::Left,
     ]);
     let heads = [
-        "file", "size", "start (UTC)", "length", "records", "formats", "sessions", "laps", "best lap",
+        "file",
+        "size",
+        "start (UTC)",
+        "length",
+        "records",
+        "formats",
+        "sessions",
+        "laps",
+        "best lap",
         "",
     ];
     columns.add(DIM, heads.map(String::from));
@@ -39,12 +47,14 @@ pub(super) fn text(looked: &[Looked]) -> String {
         let report = &found.report;
         let span = found.span();
         let duration = span.map_or(0, |(first, last)| last.saturating_sub(first));
-        let laps = found.sessions.iter().filter_map(|session| {
-            Some(session.driver(session.player?)?.laps.laps.len() as u64)
-        });
+        let laps = found
+            .sessions
+            .iter()
+            .filter_map(|session| Some(session.driver(session.player?)?.laps.laps.len() as u64));
         let laps: u64 = laps.sum();
         let best = found.sessions.iter().filter_map(|session| {
-            session.driver(session.player?)?.best().map(|(_, seconds)| seconds)
+            let best = session.driver(session.player?)?.laps.best();
+            best.map(|(_, seconds)| seconds)
         });
         let sessions = found.sessions.len() as u64 + found.more_sessions;
         total.files += 1;
@@ -53,7 +63,11 @@ pub(super) fn text(looked: &[Looked]) -> String {
         total.records += found.records();
         total.sessions += sessions;
         total.laps += laps;
-        let mut formats: Vec<&str> = report.packets.values().map(|seen| seen.format.as_str()).collect();
+        let mut formats: Vec<&str> = report
+            .packets
+            .values()
+            .map(|seen| seen.format.as_str())
+            .collect();
         formats.extend(found.sessions.iter().map(|session| session.format.as_str()));
         formats.dedup();
         let flaws = report.flaws().len();

@@ -50,10 +50,17 @@ pub(super) fn text(inspection: &Inspection, is_verbose: bool) -> String {
     for session in inspection.sessions.iter().take(shown(SESSIONS_SHOWN)) {
         text.push_str(&self::session(session, is_verbose));
     }
-    let hidden = inspection.sessions.len().saturating_sub(shown(SESSIONS_SHOWN)) as u64;
+    let hidden = inspection
+        .sessions
+        .len()
+        .saturating_sub(shown(SESSIONS_SHOWN)) as u64;
     let more = hidden + inspection.more_sessions;
     if more > 0 {
-        let _ = writeln!(text, "\n{DIM}and {} more sessions{DIM:#}", values::count(more));
+        let _ = writeln!(
+            text,
+            "\n{DIM}and {} more sessions{DIM:#}",
+            values::count(more)
+        );
     }
     flaws(&mut text, inspection, shown(FLAWS_SHOWN));
     text.push('\n');
@@ -79,7 +86,9 @@ impl Lines {
 
 fn container(lines: &mut Lines, datagrams: &Datagrams, shown: usize) {
     let container = &datagrams.container;
-    let packed = container.packing.map(|packing| format!(", compressed with {}", packing.name()));
+    let packed = container
+        .packing
+        .map(|packing| format!(", compressed with {}", packing.name()));
     let packed = packed.unwrap_or_default();
     match &container.framing {
         Framing::Pcap(pcap) => lines.say(
@@ -101,7 +110,10 @@ fn container(lines: &mut Lines, datagrams: &Datagrams, shown: usize) {
             };
             lines.say(
                 "container",
-                format!("pcapng{packed}, {}-endian{sections}", endian(pcapng.is_big_endian)),
+                format!(
+                    "pcapng{packed}, {}-endian{sections}",
+                    endian(pcapng.is_big_endian)
+                ),
             );
             let said = [
                 ("written by", &pcapng.application),
@@ -173,12 +185,21 @@ fn snap(length: u32) -> String {
 }
 
 fn recording(lines: &mut Lines, ticks: &Ticks) {
-    let packed = ticks.packing.map(|packing| format!(", compressed with {}", packing.name()));
+    let packed = ticks
+        .packing
+        .map(|packing| format!(", compressed with {}", packing.name()));
     let kind = match ticks.is_live {
         true => "copy of iRacing's memory",
         false => "iRacing telemetry (.ibt)",
     };
-    lines.say("container", format!("{kind}, version {}{}", ticks.version, packed.unwrap_or_default()));
+    lines.say(
+        "container",
+        format!(
+            "{kind}, version {}{}",
+            ticks.version,
+            packed.unwrap_or_default()
+        ),
+    );
     lines.say(
         "ticks",
         format!(
@@ -193,10 +214,16 @@ fn recording(lines: &mut Lines, ticks: &Ticks) {
         (arrays, 0) => format!("{arrays} of them arrays"),
         (arrays, sub_ticks) => format!("{arrays} of them arrays, {sub_ticks} within the tick"),
     };
-    lines.say("variables", format!("{}, {arrays}", values::count(ticks.variables as u64)));
+    lines.say(
+        "variables",
+        format!("{}, {arrays}", values::count(ticks.variables as u64)),
+    );
     lines.say("session string", values::bytes(ticks.session_string as u64));
     if let Some(date) = ticks.start_date {
-        lines.say("session start", format!("{} UTC", moment(date.saturating_mul(1_000_000_000), true)));
+        lines.say(
+            "session start",
+            format!("{} UTC", moment(date.saturating_mul(1_000_000_000), true)),
+        );
     }
 }
 
@@ -207,7 +234,13 @@ fn times(lines: &mut Lines, inspection: &Inspection) {
     lines.say("time", span(first, last));
     let backwards = inspection.report.counts.backwards;
     if backwards > 0 {
-        lines.say("order", format!("{} packets are earlier than the one before", values::count(backwards)));
+        lines.say(
+            "order",
+            format!(
+                "{} packets are earlier than the one before",
+                values::count(backwards)
+            ),
+        );
     }
 }
 
@@ -215,7 +248,11 @@ fn times(lines: &mut Lines, inspection: &Inspection) {
 fn span(first: i64, last: i64) -> String {
     let (from, to) = (moment(first, true), moment(last, true));
     let is_same_day = from.get(..10) == to.get(..10);
-    let to = if is_same_day { to.get(11..).unwrap_or(&to) } else { &to };
+    let to = if is_same_day {
+        to.get(11..).unwrap_or(&to)
+    } else {
+        &to
+    };
     format!("{from} to {to} UTC, {}", length(last.saturating_sub(first)))
 }
 
@@ -229,12 +266,19 @@ fn packets(lines: &mut Lines, inspection: &Inspection, datagrams: &Datagrams) {
             values::count(counts.datagrams)
         ),
     };
-    lines.say("packets", format!("{}{what}", values::count(counts.packets)));
+    lines.say(
+        "packets",
+        format!("{}{what}", values::count(counts.packets)),
+    );
     if counts.datagrams > 0 {
         let Tally { bytes, .. } = datagrams.tally;
         lines.say(
             "datagrams",
-            format!("{} of payload{}", values::bytes(bytes), pace(&datagrams.tally, inspection)),
+            format!(
+                "{} of payload{}",
+                values::bytes(bytes),
+                pace(&datagrams.tally, inspection)
+            ),
         );
     }
 }
@@ -247,14 +291,20 @@ fn pace(tally: &Tally, inspection: &Inspection) -> String {
     }
     if let Some((gap, at)) = tally.largest_gap {
         let start = inspection.span().map_or(0, |(first, _)| first);
-        let _ = write!(text, ", largest gap {} at {}", self::gap(gap), length(at.saturating_sub(start)));
+        let _ = write!(
+            text,
+            ", largest gap {} at {}",
+            self::gap(gap),
+            length(at.saturating_sub(start))
+        );
     }
     text
 }
 
 fn rate(per_second: f64) -> String {
     match per_second {
-        0.0..100.0 => format!("{per_second:.1}/s"),
+        0.0..1.0 => format!("{per_second:.2}/s"),
+        1.0..100.0 => format!("{per_second:.1}/s"),
         _ => format!("{}/s", values::count(per_second.round() as u64)),
     }
 }
@@ -284,7 +334,9 @@ fn tally_cells(tally: &Tally) -> [String; 4] {
         values::count(tally.datagrams),
         values::bytes(tally.bytes),
         tally.per_second().map_or(String::new(), rate),
-        tally.largest_gap.map_or(String::new(), |(gap, _)| self::gap(gap)),
+        tally
+            .largest_gap
+            .map_or(String::new(), |(gap, _)| self::gap(gap)),
     ]
 }
 
@@ -295,19 +347,36 @@ fn flows(text: &mut String, inspection: &Inspection, datagrams: &Datagrams, show
     let [a, b, c, d] = TALLY_SIDES;
     let mut columns = Columns::new(&[Side::Left, Side::Left, a, b, c, d, Side::Left]);
     let [a, b, c, d] = TALLY_HEADS.map(String::from);
-    columns.add(DIM, ["from".into(), "to".into(), a, b, c, d, "formats".into()]);
+    columns.add(
+        DIM,
+        ["from".into(), "to".into(), a, b, c, d, "formats".into()],
+    );
     let mut flows: Vec<&Flow> = datagrams.flows.iter().collect();
     flows.sort_by_key(|flow| std::cmp::Reverse(flow.tally.datagrams));
     let address = |address: SocketAddr| address.to_string();
     for flow in flows.iter().take(shown) {
         let [a, b, c, d] = tally_cells(&flow.tally);
         let formats = formats_of(inspection, flow).join(", ");
-        columns.add(PLAIN, [address(flow.source), address(flow.destination), a, b, c, d, formats]);
+        columns.add(
+            PLAIN,
+            [
+                address(flow.source),
+                address(flow.destination),
+                a,
+                b,
+                c,
+                d,
+                formats,
+            ],
+        );
     }
     let _ = write!(text, "\n{}", columns.text("  "));
     let hidden = flows.len().saturating_sub(shown);
     if hidden > 0 {
-        let _ = writeln!(text, "  {DIM}and {hidden} more; --verbose shows them{DIM:#}");
+        let _ = writeln!(
+            text,
+            "  {DIM}and {hidden} more; --verbose shows them{DIM:#}"
+        );
     }
     if datagrams.more_flows > 0 {
         let more = values::count(datagrams.more_flows);
@@ -326,7 +395,11 @@ fn by_packet(text: &mut String, inspection: &Inspection) {
     columns.add(DIM, ["format".into(), "packet".into(), a, b, c, d]);
     let mut before = "";
     for seen in report.packets.values() {
-        let format = if seen.format == before { "" } else { &seen.format };
+        let format = if seen.format == before {
+            ""
+        } else {
+            &seen.format
+        };
         before = &seen.format;
         let [a, b, c, d] = tally_cells(&seen.tally);
         columns.add(PLAIN, [format.into(), seen.packet.clone(), a, b, c, d]);
@@ -335,20 +408,31 @@ fn by_packet(text: &mut String, inspection: &Inspection) {
 }
 
 fn session(session: &Session, is_verbose: bool) -> String {
-    let parts: Vec<String> = session.about.iter().take(TITLE_PARTS).map(last_part).collect();
+    let parts: Vec<String> = session
+        .about
+        .iter()
+        .take(TITLE_PARTS)
+        .map(last_part)
+        .collect();
     let mut text = format!("\n{STRONG}{}", printable(&session.game));
     if !parts.is_empty() {
         let _ = write!(text, ": {}", printable(&parts.join(", ")));
     }
     let _ = writeln!(text, "{STRONG:#}");
     let mut lines = Lines::new();
-    lines.say("time", span(session.first, session.last));
+    if let Some((first, last)) = session.span {
+        lines.say("time", span(first, last));
+    }
     let id = session.id.map(|id| format!("id {id}"));
     let sender = session.sender.map(|sender| format!("from {sender}"));
-    let records = format!("{} {}", values::count(session.datagrams), match session.sender {
-        Some(_) => "datagrams",
-        None => "ticks",
-    });
+    let records = format!(
+        "{} {}",
+        values::count(session.datagrams),
+        match session.sender {
+            Some(_) => "datagrams",
+            None => "ticks",
+        }
+    );
     let known: Vec<String> = [id, sender, Some(records)].into_iter().flatten().collect();
     lines.say("session", known.join(", "));
     let more: Vec<String> = session
@@ -372,8 +456,13 @@ fn session(session: &Session, is_verbose: bool) -> String {
     }
     let others = session.drivers.len() > 1;
     if let (Some((driver, lap, seconds)), true) = (session.best(), others) {
-        let name = driver.name().map_or_else(|| format!("car {}", driver.car), String::from);
-        lines.say("best lap", format!("{} by {name}, lap {lap}", lap_time(seconds)));
+        let name = driver
+            .name()
+            .map_or_else(|| format!("car {}", driver.car), String::from);
+        lines.say(
+            "best lap",
+            format!("{} by {name}, lap {lap}", lap_time(seconds)),
+        );
     }
     text.push_str(&lines.text());
     if others {
@@ -386,7 +475,7 @@ fn session(session: &Session, is_verbose: bool) -> String {
 fn last_part(about: &AboutSession) -> String {
     let told = about.values.last().map(|(_, told)| told);
     match told {
-        Some(told) if is_plain(told) => format!("{} {}", words(&about.name), said(told)),
+        Some(told) if is_plain(told) => all_parts(about),
         Some(told) => said(told),
         None => String::new(),
     }
@@ -394,12 +483,20 @@ fn last_part(about: &AboutSession) -> String {
 
 fn all_parts(about: &AboutSession) -> String {
     let values: Vec<String> = about.values.iter().map(|(_, told)| said(told)).collect();
-    format!("{} {}", words(&about.name), values.join(" → "))
+    let text = format!(
+        "{} {} {}",
+        words(&about.name),
+        values.join(" → "),
+        about.unit
+    );
+    text.trim_end().into()
 }
 
 /// Whether it says nothing without its name.
 fn is_plain(told: &Told) -> bool {
-    told.text.as_ref().is_none_or(|text| text.parse::<f64>().is_ok())
+    told.text
+        .as_ref()
+        .is_none_or(|text| text.parse::<f64>().is_ok())
 }
 
 /// A name that people know, or the number that has none.
@@ -447,7 +544,11 @@ fn laps(driver: &Driver, is_verbose: bool) -> String {
         .iter()
         .map(|(lap, seconds)| {
             let time = seconds.map_or_else(|| "no time".into(), lap_time);
-            let mark = if best == Some(*lap) && laps.laps.len() > 1 { " best" } else { "" };
+            let mark = if best == Some(*lap) && laps.laps.len() > 1 {
+                " best"
+            } else {
+                ""
+            };
             format!("{lap}: {time}{mark}")
         })
         .collect();
@@ -477,13 +578,18 @@ fn drivers(session: &Session) -> String {
         Side::Right,
         Side::Left,
     ]);
-    let heads = ["place", "car", "number", "driver", "team", "laps", "best lap", ""];
+    let heads = [
+        "place", "car", "number", "driver", "team", "laps", "best lap", "",
+    ];
     columns.add(DIM, heads.map(String::from));
     let place = |driver: &Driver| driver.fact("position").map(said);
     let mut drivers: Vec<&Driver> = session.drivers.iter().collect();
     drivers.sort_by_key(|driver| {
         let place = place(driver).and_then(|place| place.parse::<u64>().ok());
-        (place.filter(|place| *place > 0).unwrap_or(u64::MAX), driver.car)
+        (
+            place.filter(|place| *place > 0).unwrap_or(u64::MAX),
+            driver.car,
+        )
     });
     for driver in drivers {
         let fact = |name: &str| driver.fact(name).map(said).unwrap_or_default();
@@ -491,14 +597,22 @@ fn drivers(session: &Session) -> String {
         columns.add(
             PLAIN,
             [
-                place(driver).filter(|place| place != "0").unwrap_or_default(),
+                place(driver)
+                    .filter(|place| place != "0")
+                    .unwrap_or_default(),
                 driver.car.to_string(),
                 fact("number"),
                 fact("name"),
                 fact("team"),
                 values::count(driver.lap_count()),
-                driver.best().map_or(String::new(), |(_, seconds)| lap_time(seconds)),
-                if is_player { "player".into() } else { String::new() },
+                driver
+                    .best()
+                    .map_or(String::new(), |(_, seconds)| lap_time(seconds)),
+                if is_player {
+                    "player".into()
+                } else {
+                    String::new()
+                },
             ],
         );
     }
@@ -512,11 +626,14 @@ fn flaws(text: &mut String, inspection: &Inspection, shown: usize) {
         text.push('\n');
     }
     for flaw in flaws.iter().take(shown) {
-        let _ = writeln!(text, "{WARNING}damage:{WARNING:#} {}", printable(flaw));
+        let _ = writeln!(text, "{WARNING}flaw:{WARNING:#} {}", printable(flaw));
     }
     if flaws.len() > shown {
         let more = flaws.len() - shown;
-        let _ = writeln!(text, "{WARNING}damage:{WARNING:#} {more} more; --verbose shows them");
+        let _ = writeln!(
+            text,
+            "{WARNING}flaw:{WARNING:#} {more} more; --verbose shows them"
+        );
     }
     for note in &report.notes {
         let _ = writeln!(text, "{DIM}note:{DIM:#} {}", printable(note));
@@ -528,8 +645,14 @@ fn flaws(text: &mut String, inspection: &Inspection, shown: usize) {
 
 /// A moment in UTC, with milliseconds if wanted.
 pub(super) fn moment(nanoseconds: i64, is_precise: bool) -> String {
-    let format = if is_precise { "%Y-%m-%d %H:%M:%S%.3f" } else { "%Y-%m-%d %H:%M" };
-    DateTime::from_timestamp_nanos(nanoseconds).format(format).to_string()
+    let format = if is_precise {
+        "%Y-%m-%d %H:%M:%S%.3f"
+    } else {
+        "%Y-%m-%d %H:%M"
+    };
+    DateTime::from_timestamp_nanos(nanoseconds)
+        .format(format)
+        .to_string()
 }
 
 /// How long it took.

@@ -3,6 +3,7 @@
 //! session string. Recordings differ by car and season: several share tables
 //! whose columns are those of all of them.
 
+mod reference;
 mod session;
 mod weekend;
 
@@ -11,6 +12,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 use std::sync::{Arc, LazyLock};
 
+pub use reference::reference;
 pub use session::{Node, Session};
 pub use weekend::{Entry, WeekendDriver};
 
@@ -215,7 +217,6 @@ pub struct Survey {
 struct First {
     variables: Vec<Variable>,
     record_length: usize,
-    /// The session string, if it is not too long to stand in each table.
     session: Option<String>,
 }
 
@@ -229,8 +230,20 @@ const MOST_SESSION_COLUMNS: usize = 300;
 impl Survey {
     /// Adds what a recording has.
     pub fn add(&mut self, ticks: &TickFile, session: &Session) {
+        let text = (session.text.len() <= LONGEST_METADATA).then(|| session.text.clone());
+        self.add_variables(ticks.variables(), ticks.record_length(), text);
+        for (number, table) in SESSION_TABLES.iter().enumerate() {
+            for (key, _) in table.rows(session).into_iter().flatten() {
+                self.add_session_key(number, key);
+            }
+        }
+    }
+
+    /// Adds the variables of a recording, and its session string if it is not too
+    /// long to stand in each table.
+    fn add_variables(&mut self, list: &[Variable], record_length: usize, session: Option<String>) {
         self.recordings += 1;
-        let variables = Variables::of(ticks.variables());
+        let variables = Variables::of(list);
         for variable in variables.list {
             let kind = variables.kind(variable);
             let columns = self.tables.entry(kind).or_default();
@@ -260,25 +273,25 @@ impl Survey {
                 }
             }
         }
-        for (number, table) in SESSION_TABLES.iter().enumerate() {
-            for (key, _) in table.rows(session).into_iter().flatten() {
-                if self.session[number].len() == MOST_SESSION_COLUMNS
-                    || !self.session_keys.insert((number, key.into()))
-                {
-                    continue;
-                }
-                let source = Source::Session(key.into());
-                self.session[number].push(Column {
-                    official: key.into(),
-                    optional: true,
-                    ..Column::new(key, table.scalar(key), source)
-                });
-            }
-        }
         self.first.get_or_insert_with(|| First {
-            variables: ticks.variables().to_vec(),
-            record_length: ticks.record_length(),
-            session: (session.text.len() <= LONGEST_METADATA).then(|| session.text.clone()),
+            variables: list.to_vec(),
+            record_length,
+            session,
+        });
+    }
+
+    /// Adds a key of one of [`SESSION_TABLES`].
+    fn add_session_key(&mut self, number: usize, key: &str) {
+        if self.session[number].len() == MOST_SESSION_COLUMNS
+            || !self.session_keys.insert((number, key.into()))
+        {
+            return;
+        }
+        let source = Source::Session(key.into());
+        self.session[number].push(Column {
+            official: key.into(),
+            optional: true,
+            ..Column::new(key, SESSION_TABLES[number].scalar(key), source)
         });
     }
 

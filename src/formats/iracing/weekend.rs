@@ -4,8 +4,7 @@
 use super::{Node, Session};
 
 /// What is told of a session, by its place in the session string.
-const ABOUT: [(&str, [&str; 2]); 13] = [
-    ("track", ["WeekendInfo", "TrackDisplayName"]),
+const ABOUT: [(&str, [&str; 2]); 12] = [
     ("track_configuration", ["WeekendInfo", "TrackConfigName"]),
     ("track_length", ["WeekendInfo", "TrackLength"]),
     ("weather", ["WeekendInfo", "TrackSkies"]),
@@ -63,8 +62,13 @@ impl Session {
             let text = self.root.get(section)?.get(key)?.text()?;
             Some((name.to_string(), text.to_string()))
         });
+        let track = text(
+            self.root.get("WeekendInfo").unwrap_or(&self.root),
+            "TrackDisplayName",
+        );
+        let track = track.map(|track| ("track".to_string(), track.to_string()));
         // 0 is what tests and offline sessions have.
-        own.chain(all)
+        (track.into_iter().chain(own).chain(all))
             .filter(|(_, text)| !text.is_empty() && text != "0")
             .collect()
     }
@@ -77,8 +81,13 @@ impl Session {
 
     /// The drivers, with their results in the session with this number.
     pub fn drivers(&self, number: i64) -> Vec<WeekendDriver> {
-        let drivers = self.root.get("DriverInfo").and_then(|info| info.get("Drivers"));
-        let results = self.of_number(number).and_then(|session| session.get("ResultsPositions"));
+        let drivers = self
+            .root
+            .get("DriverInfo")
+            .and_then(|info| info.get("Drivers"));
+        let results = self
+            .of_number(number)
+            .and_then(|session| session.get("ResultsPositions"));
         let results = results.map(Node::items).unwrap_or_default();
         let drivers = drivers.map(Node::items).unwrap_or_default().iter();
         let is_racing = |driver: &&Node| {
@@ -92,7 +101,9 @@ impl Session {
                 Some((name.to_string(), text.to_string()))
             });
             let mut facts: Vec<Entry> = facts.collect();
-            let result = results.iter().find(|result| number_of(result, "CarIdx") == Some(car as f64));
+            let result = results
+                .iter()
+                .find(|result| number_of(result, "CarIdx") == Some(car as f64));
             let number = |key: &str| number_of(result?, key);
             if let Some(position) = number("Position").filter(|position| *position > 0.0) {
                 facts.push(("position".into(), position.to_string()));
@@ -101,7 +112,9 @@ impl Session {
             Some(WeekendDriver {
                 car,
                 facts,
-                laps: number("LapsComplete").filter(|laps| *laps >= 0.0).map(|laps| laps as u64),
+                laps: number("LapsComplete")
+                    .filter(|laps| *laps >= 0.0)
+                    .map(|laps| laps as u64),
                 best: number("FastestLap").map(|lap| lap as i64).zip(fastest),
             })
         };

@@ -1,5 +1,6 @@
-"""Counts UDP datagrams with simtel and with tshark; both must agree, also on
-captures that editcap has saved again in other ways.
+"""Counts UDP datagrams with simtel and with tshark, and packets and their times
+with capinfos; all must agree, also on captures that editcap has saved again in
+other ways.
 
 usage: check_tshark.py SIMTEL CAPTURE...
 """
@@ -20,13 +21,33 @@ RESAVED = {
 }
 
 
-def simtel_count(simtel, path):
+def convert(simtel, path):
     with tempfile.TemporaryDirectory() as folder:
         command = [simtel, "convert", path, "-o", folder, "--json", "-q", "--tables", "events"]
         run = subprocess.run(command, capture_output=True)
         assert run.returncode in (0, 3), (path, run.stderr.decode())
-        seen = json.loads(run.stdout)["inputs"][0]
-        return seen["datagrams"] + seen["malformed"]
+        return json.loads(run.stdout)["inputs"][0]
+
+
+def info(simtel, path):
+    run = subprocess.run([simtel, "info", "--json", path], capture_output=True)
+    assert run.returncode == 0, (path, run.stderr.decode())
+    return json.loads(run.stdout)
+
+
+def capinfos(path):
+    """Packets, first and last time in nanoseconds, whether they are in order."""
+    command = ["capinfos", "-T", "-r", "-S", "-c", "-a", "-e", "-o", path]
+    run = subprocess.run(command, capture_output=True, text=True)
+    _, packets, first, last, in_order = run.stdout.rstrip("\n").split("\t")
+
+    def nanoseconds(text):
+        if text == "n/a":
+            return None
+        seconds, _, fraction = text.partition(".")
+        return int(seconds) * 10**9 + int(fraction.ljust(9, "0"))
+
+    return int(packets), nanoseconds(first), nanoseconds(last), in_order == "True"
 
 
 def tshark_count(path):
@@ -58,13 +79,25 @@ def cooked(path, target, version):
 
 
 def check(simtel, path, name):
-    ours, theirs = simtel_count(simtel, path), tshark_count(path)
+    global compared
+    converted, seen, theirs = convert(simtel, path), info(simtel, path), tshark_count(path)
+    ours = converted["datagrams"] + converted["malformed"]
     assert ours == theirs, f"{name}: simtel counts {ours} datagrams, tshark {theirs}"
-    return ours
+    for key in ("packets", "datagrams", "decoded", "refused", "cut", "malformed", "by_packet"):
+        assert seen[key] == converted[key], f"{name}: info and convert differ in {key}"
+    # Other programs give up where a capture is damaged, and know no untimed packets.
+    if not seen["damage_count"] and not seen["untimed"]:
+        compared += 1
+        ours = (
+            seen["packets"], seen["first_time_ns"], seen["last_time_ns"], seen["backwards"] == 0,
+        )
+        theirs = capinfos(path)
+        assert ours == theirs, f"{name}: info says {ours}, capinfos {theirs}"
+    return converted["datagrams"]
 
 
 simtel, *captures = sys.argv[1:]
-total = files = 0
+total = files = compared = 0
 for capture in captures:
     total += check(simtel, capture, capture)
     files += 1
@@ -83,4 +116,5 @@ for capture in captures:
         for name, path in again.items():
             total += check(simtel, path, f"{capture} as {name}")
             files += 1
-print(f"tshark and simtel agree on {total} UDP datagrams in {files} captures")
+print(f"tshark and simtel agree on {total} UDP datagrams in {files} captures,")
+print(f"capinfos and simtel on packets, times and order in the {compared} that are not damaged")

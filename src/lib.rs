@@ -7,6 +7,7 @@
 //! - [`formats`]: the layouts that simtel brings along, and which one a record
 //!   has.
 //! - [`decode`]: records + layout → Arrow record batches, on all cores.
+//! - [`inspect`]: what is in a capture, without decoding it.
 //! - [`live`]: what arrives from the network while it happens → captures.
 //! - [`sink`]: batches → Parquet, CSV, JSON, Arrow.
 //! - [`cli`]: the commands. Nothing imports it.

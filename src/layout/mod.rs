@@ -109,8 +109,8 @@ impl Place {
         self.scalar.read_integer(record.get(self.offset..)?)
     }
 
-    /// The bytes of a whole number at this place as they stand, widened with
-    /// zeros; 0 if they are not there.
+    /// The bytes of a value of 1, 2, 4 or 8 bytes at this place as they stand,
+    /// widened with zeros; 0 if they are not there.
     pub fn read_bits(self, record: &[u8]) -> u64 {
         let bits = || {
             let bytes = record.get(self.offset..)?;

@@ -201,7 +201,13 @@ impl Finder<'_> {
                 return Err(at.error(format!("a second `{kind} {name}` line: remove one")));
             }
         }
-        let changes = definitions.session_changes.iter();
+        let changes = definitions.session_changes.iter().map(|(at, name)| {
+            let place = place(at, name)?;
+            match place.scalar.size() {
+                1 | 2 | 4 | 8 => Ok(place),
+                _ => Err(at.error(format!("{name} must have 1, 2, 4 or 8 bytes"))),
+            }
+        });
         let about = definitions.about.iter().map(|(at, name, fields)| {
             let facts = fields.iter().map(|field| self.fact(at, field));
             let facts: Vec<Fact> = facts.collect::<Result<_, _>>()?;
@@ -223,9 +229,7 @@ impl Finder<'_> {
             })
         });
         Ok(Sessions {
-            changes: changes
-                .map(|(at, field)| place(at, field))
-                .collect::<Result<_, _>>()?,
+            changes: changes.collect::<Result<_, LayoutError>>()?,
             clock: match &definitions.clock {
                 Some((at, name)) => Some(self.clock(at, name, place)?),
                 None => None,
@@ -275,9 +279,12 @@ impl Finder<'_> {
     /// The packet and the field of this name; the name of the field alone, without
     /// that of what it lies in, is enough.
     fn field(&self, name: &str, fits: impl Fn(&Flat) -> bool) -> Option<(usize, &Flat)> {
-        let (packet, path) = match (name.split_once('.'), self.definitions.packets.as_slice()) {
-            (_, [_]) => (0, name),
-            (Some((packet, path)), _) => (self.packet(packet)?, path),
+        let named = name
+            .split_once('.')
+            .and_then(|(packet, path)| Some((self.packet(packet)?, path)));
+        let (packet, path) = match (named, self.definitions.packets.as_slice()) {
+            (Some(named), _) => named,
+            (None, [_]) => (0, name),
             (None, _) => return None,
         };
         let mut fields = self.fields[packet].iter();

@@ -886,6 +886,63 @@ fn schema_describes_formats_tables_and_columns() {
 }
 
 #[test]
+fn schema_of_a_capture_is_that_of_its_conversion() {
+    let place = Workplace::new();
+    let mut formats = Vec::new();
+    for (sample, kind) in [
+        ("f1_2019", "pcap"),
+        ("forza_sled", "pcap"),
+        ("iracing", "ibt"),
+    ] {
+        let name = format!("{sample}.{kind}");
+        let path = crate::support::project_path(&format!("samples/{name}"));
+        place.write(&name, std::fs::read(path).expect("a sample"));
+        formats.push((sample, name));
+    }
+    let all: Vec<&str> = formats.iter().map(|(_, name)| name.as_str()).collect();
+    for inputs in all.iter().map(|name| vec![*name]).chain([all.clone()]) {
+        for labels in [&[][..], &["--labels"]] {
+            let run = place.succeed(&[&["schema", "--json"], labels, &inputs].concat());
+            let shown: Value = serde_json::from_slice(&run.stdout).expect("JSON");
+            let shown = match shown {
+                Value::Array(shown) => shown,
+                one => vec![one],
+            };
+            assert_eq!(shown.len(), inputs.len());
+            let convert = ["convert", "-o", "out", "-f", "csv", "--force"];
+            place.succeed(&[&convert, labels, &inputs].concat());
+            for format in shown {
+                let name = format["format"].as_str().expect("a format");
+                let written = place.path(&format!("out/{name}/schema.json"));
+                let written = std::fs::read(written).expect("a schema");
+                let written: Value = serde_json::from_slice(&written).expect("JSON");
+                let tables = format["tables"].as_array().expect("tables");
+                for table in tables {
+                    let name = table["table"].as_str().expect("a name");
+                    let columns = &written["tables"][name]["columns"];
+                    assert_eq!(table["columns"], *columns, "{name} of {inputs:?}");
+                }
+                let count = written["tables"].as_object().expect("tables").len();
+                assert_eq!(tables.len(), count, "{name}");
+            }
+        }
+    }
+    // Its own tables are what is known of recordings in general.
+    let known = place.succeed(&["schema", "iracing/cars"]).stdout;
+    let known = String::from_utf8(known).expect("text");
+    assert!(known.contains("CarIdxLapDistPct"), "{known}");
+    let nothing = place.write("empty.pcap", pcap_of(&[]));
+    let run = place.run(&["schema", &nothing]);
+    assert_eq!(run.code, 1);
+    assert!(
+        run.stderr.contains("no telemetry was found"),
+        "{}",
+        run.stderr
+    );
+    assert_eq!(place.run(&["schema", "missing.pcap"]).code, 1);
+}
+
+#[test]
 fn schema_compares_two_formats() {
     let place = Workplace::new();
     let run = place.succeed(&["schema", "--compare", "f1_2025", "f1_2026"]);

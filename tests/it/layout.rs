@@ -245,6 +245,58 @@ fn mistakes_are_named_with_their_line_and_the_mend() {
             "test.layout:10: a second `driving` line",
         ),
         (
+            "packet P id 1 size 5\n  t u16 min\nclock t",
+            "test.layout:11: t must be a time: its unit must be s or ms",
+        ),
+        (
+            "packet P id 1 size 6\n  t char[3]\nsession changes t",
+            "test.layout:11: t must have 1, 2, 4 or 8 bytes",
+        ),
+        (
+            "clock kind\npacket P id 1 size 4\n  a u8",
+            "test.layout:9: kind must be a time: its unit must be s or ms",
+        ),
+        (
+            "session changes nothing\npacket P id 1 size 4\n  a u8",
+            "test.layout:9: there is no field nothing that every packet has",
+        ),
+        (
+            "about x P.a P.b\npacket P id 1 size 4\n  a u8",
+            "test.layout:9: there is no whole number or text P.b outside of arrays",
+        ),
+        (
+            "about x P.a Q.b\npacket P id 1 size 4\n  a u8\npacket Q id 2 size 4\n  b u8",
+            "test.layout:9: all of these fields must be of one packet",
+        ),
+        (
+            "about x P.a\nabout x P.a\npacket P id 1 size 4\n  a u8",
+            "test.layout:10: a second `about x` line",
+        ),
+        (
+            "driver name P.a\npacket P id 1 size 7\n  a u8[cars]",
+            "test.layout:9: there is no P.a outside of arrays or in one with a `player`",
+        ),
+        (
+            "lap P.a P.b\npacket P id 1 size 8\n  a u8\n  b f32",
+            "test.layout:9: b must be a time: its unit must be s or ms",
+        ),
+        (
+            "lap P.b P.b\npacket P id 1 size 7\n  b f32 s",
+            "test.layout:9: P.b must be a whole number, and P.b must stand beside it",
+        ),
+        (
+            "lap P.a P.a from x\npacket P id 1 size 4\n  a u8 s",
+            "test.layout:9: `x` is not a whole number",
+        ),
+        (
+            "laps P.a P.a\npacket P id 1 size 4\n  a u8 s",
+            "test.layout:9: there is no P.a in an array beside the car's number",
+        ),
+        (
+            "over Q\npacket P id 1 size 4\n  a u8",
+            "test.layout:9: there is no packet Q",
+        ),
+        (
             "packet P id 1 size 7\n  a u8\nsession kind\ncheck kind = length nothing",
             "test.layout:12: there is no field nothing",
         ),

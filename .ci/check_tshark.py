@@ -5,6 +5,7 @@ other ways.
 usage: check_tshark.py SIMTEL CAPTURE...
 """
 
+import datetime
 import json
 import subprocess
 import sys
@@ -35,19 +36,28 @@ def info(simtel, path):
     return json.loads(run.stdout)
 
 
+def nanoseconds(moment):
+    """Since 1970 UTC, of a moment such as 2026-05-24T12:00:00.123456789Z."""
+    if moment is None:
+        return None
+    seconds, _, fraction = moment.removesuffix("Z").partition(".")
+    whole = datetime.datetime.fromisoformat(seconds + "+00:00")
+    return int(whole.timestamp()) * 10**9 + int(fraction)
+
+
 def capinfos(path):
     """Packets, first and last time in nanoseconds, whether they are in order."""
     command = ["capinfos", "-T", "-r", "-S", "-c", "-a", "-e", "-o", path]
     run = subprocess.run(command, capture_output=True, text=True)
     _, packets, first, last, in_order = run.stdout.rstrip("\n").split("\t")
 
-    def nanoseconds(text):
+    def decimal(text):
         if text == "n/a":
             return None
         seconds, _, fraction = text.partition(".")
         return int(seconds) * 10**9 + int(fraction.ljust(9, "0"))
 
-    return int(packets), nanoseconds(first), nanoseconds(last), in_order == "True"
+    return int(packets), decimal(first), decimal(last), in_order == "True"
 
 
 def tshark_count(path):
@@ -89,7 +99,10 @@ def check(simtel, path, name):
     if not seen["damage_count"] and not seen["untimed"]:
         compared += 1
         ours = (
-            seen["packets"], seen["first_time_ns"], seen["last_time_ns"], seen["backwards"] == 0,
+            seen["packets"],
+            nanoseconds(seen["first_time"]),
+            nanoseconds(seen["last_time"]),
+            seen["backwards"] == 0,
         )
         theirs = capinfos(path)
         assert ours == theirs, f"{name}: info says {ours}, capinfos {theirs}"

@@ -10,9 +10,13 @@ pub(crate) fn until_nul(bytes: &[u8]) -> &[u8] {
     &bytes[..end.unwrap_or(bytes.len())]
 }
 
-/// Without what a terminal would take for a command.
+/// On one line, and without what a terminal would take for a command.
 pub(crate) fn printable(text: &str) -> String {
-    text.chars().filter(|char| !char.is_control()).collect()
+    let chars = text.chars().map(|char| match char {
+        '\n' | '\r' | '\t' => ' ',
+        other => other,
+    });
+    chars.filter(|char| !char.is_control()).collect()
 }
 
 /// UTF-8, or Windows-1252 if it is not that; the latter has a character for

@@ -54,6 +54,7 @@ pub struct PcapNgDetails {
     pub application: Option<String>,
     pub system: Option<String>,
     pub hardware: Option<String>,
+    /// The first one.
     pub comment: Option<String>,
     /// Of all sections, the first of them.
     pub interfaces: Vec<InterfaceDetails>,

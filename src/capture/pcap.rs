@@ -455,7 +455,10 @@ impl PcapNgWalker {
                 option::APPLICATION => &mut details.application,
                 _ => continue,
             };
-            *place = option_text(value);
+            // There may be several comments.
+            if place.is_none() {
+                *place = option_text(value);
+            }
         }
     }
 
@@ -584,8 +587,8 @@ fn options(
 /// The text of an option; a hostile one may be as long as its block.
 fn option_text(value: &[u8]) -> Option<String> {
     const LONGEST: usize = 1_000;
-    let text = utf8_or_latin(&value[..value.len().min(LONGEST)]);
-    (!text.is_empty()).then(|| text.into_owned())
+    let text: String = utf8_or_latin(value).chars().take(LONGEST).collect();
+    (!text.is_empty()).then_some(text)
 }
 
 /// Whether a block of a known type with equal lengths at both ends lies at `at`.

@@ -1,5 +1,6 @@
 //! What was read of a capture, for programs: the part that all reports have.
 
+use chrono::{DateTime, SecondsFormat};
 use serde_json::{Value, json};
 
 use crate::decode::{CaptureReport, Refused, Tally};
@@ -60,12 +61,22 @@ pub(super) fn tally(tally: &Tally) -> Value {
     json!({
         "datagrams": tally.datagrams,
         "bytes": tally.bytes,
-        "first_time_ns": tally.times.map(|(first, _)| first),
-        "last_time_ns": tally.times.map(|(_, last)| last),
+        "first_time": tally.times.map(|(first, _)| moment(first)),
+        "last_time": tally.times.map(|(_, last)| moment(last)),
         "per_second": tally.per_second(),
-        "largest_gap_ns": tally.largest_gap.map(|(gap, _)| gap),
-        "largest_gap_at_ns": tally.largest_gap.map(|(_, at)| at),
+        "largest_gap_seconds": tally.largest_gap.map(|(gap, _)| seconds(gap)),
+        "largest_gap_at": tally.largest_gap.map(|(_, at)| moment(at)),
     })
+}
+
+/// A moment to the nanosecond: as a number it would be longer than what JSON
+/// readers take for one.
+pub(super) fn moment(nanoseconds: i64) -> String {
+    DateTime::from_timestamp_nanos(nanoseconds).to_rfc3339_opts(SecondsFormat::Nanos, true)
+}
+
+pub(super) fn seconds(nanoseconds: i64) -> f64 {
+    nanoseconds as f64 / 1e9
 }
 
 fn refusal(why: &Refused) -> Value {

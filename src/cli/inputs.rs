@@ -29,10 +29,14 @@ pub(super) fn expand(arguments: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
             matches_of(argument, &mut inputs)?;
         }
     }
-    // Folders, patterns and names may overlap.
+    name_each_once(&mut inputs);
+    Ok(inputs)
+}
+
+/// Folders, patterns and names may overlap.
+pub(super) fn name_each_once(inputs: &mut Vec<PathBuf>) {
     let mut seen = HashSet::new();
     inputs.retain(|input| seen.insert(input.canonicalize().unwrap_or_else(|_| input.clone())));
-    Ok(inputs)
 }
 
 /// What to call an input.
@@ -143,12 +147,26 @@ fn captures_below(folder: &Path, inputs: &mut Vec<PathBuf>) -> anyhow::Result<()
         if path.is_dir() && !path.is_symlink() {
             captures_below(&path, inputs)?;
         } else if path.is_file()
-            && (Input::has_ticks(&path)
+            && (is_named_like_a_capture(&path)
+                || Input::has_ticks(&path)
                 || !Capture::open(&path).is_err_and(|error| error.is_other_file()))
         {
             // A capture that cannot be opened is listed, so that it is reported.
+            // What a file is its content says; but one that is called a capture and
+            // is none has lost something.
             inputs.push(path);
         }
     }
     Ok(())
+}
+
+fn is_named_like_a_capture(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = name
+        .strip_suffix(".gz")
+        .or(name.strip_suffix(".zst"))
+        .unwrap_or(&name);
+    [".pcap", ".pcapng", ".ibt"]
+        .iter()
+        .any(|ending| name.ends_with(ending))
 }

@@ -1,5 +1,6 @@
 //! The bar that shows how far the reading of files is.
 
+use std::cell::Cell;
 use std::path::PathBuf;
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -27,4 +28,10 @@ pub(super) fn bar(paths: &[PathBuf], messages: &Messages) -> ProgressBar {
         bar.set_style(style);
     }
     bar
+}
+
+/// Moves the bar by what is read of one file, when told how far that is.
+pub(super) fn meter(bar: &ProgressBar) -> impl Fn(u64) {
+    let done = Cell::new(0);
+    move |position: u64| bar.inc(position.saturating_sub(done.replace(position)))
 }

@@ -81,10 +81,11 @@ pub struct Tally {
     /// Or ticks.
     pub datagrams: u64,
     pub bytes: u64,
-    /// Time of the first one that has any, in nanoseconds since 1970 UTC, and of
-    /// the last.
+    /// Those that have a time.
+    timed: u64,
+    /// Their earliest and latest time, in nanoseconds since 1970 UTC.
     pub times: Option<(i64, i64)>,
-    /// The longest time between two, in nanoseconds, and when it began.
+    /// The longest time without any, in nanoseconds, and when it began.
     pub largest_gap: Option<(i64, i64)>,
 }
 
@@ -96,22 +97,25 @@ impl Tally {
         if time == 0 {
             return;
         }
-        let Some((_, last)) = &mut self.times else {
+        self.timed += 1;
+        let Some((earliest, latest)) = &mut self.times else {
             self.times = Some((time, time));
             return;
         };
-        let gap = time.saturating_sub(*last);
+        let gap = time.saturating_sub(*latest);
         if gap > self.largest_gap.map_or(0, |(largest, _)| largest) {
-            self.largest_gap = Some((gap, *last));
+            self.largest_gap = Some((gap, *latest));
         }
-        *last = time;
+        *earliest = time.min(*earliest);
+        *latest = time.max(*latest);
     }
 
-    /// How many came a second, on average.
+    /// How many came a second, on average; none if they came all at once.
     pub fn per_second(&self) -> Option<f64> {
+        const SHORTEST: f64 = 0.05;
         let (first, last) = self.times?;
         let seconds = last.saturating_sub(first) as f64 / 1e9;
-        (seconds > 0.0).then(|| (self.datagrams - 1) as f64 / seconds)
+        (seconds >= SHORTEST).then(|| (self.timed - 1) as f64 / seconds)
     }
 }
 

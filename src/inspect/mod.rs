@@ -11,7 +11,7 @@ mod timeline;
 
 pub use flows::Flow;
 pub use laps::Laps;
-pub use sessions::{AboutSession, Driver, Session};
+pub use sessions::{AboutSession, BestLap, Driver, Session};
 pub use timeline::Timeline;
 
 use crate::capture::{Capture, CaptureError, Container, Packing, TickFile};
@@ -28,7 +28,7 @@ pub struct Inspection {
     pub report: CaptureReport,
     /// In the order of their beginning.
     pub sessions: Vec<Session>,
-    /// How many more there were.
+    /// Datagrams of more sessions.
     pub more_sessions: u64,
 }
 

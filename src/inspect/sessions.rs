@@ -6,17 +6,19 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use super::laps::Laps;
+use super::laps::{Laps, Moment};
 use super::timeline::{Timeline, Turn};
-use crate::layout::{CarField, DriverFact, Games, Layout, Scalar, Told};
+use crate::layout::{About, CarField, DriverFact, Games, Layout, Place, Scalar, Told};
 
-/// More sessions than this are only counted.
-const MOST_SESSIONS: usize = 2_000;
+/// More sessions than this are not followed.
+const MOST_SESSIONS: usize = 250;
 /// As many values of one fact are kept.
 const MOST_VALUES: usize = 20;
 /// A session that begins later than this on its own clock, in seconds, is no
-/// restart.
+/// restart …
 const LATEST_RESTART: f64 = 30.0;
+/// … nor one that begins later than this after the one before it, in nanoseconds.
+const LONGEST_BREAK: i64 = 600_000_000_000;
 
 /// One session, of one sender.
 #[derive(Debug)]
@@ -53,12 +55,14 @@ pub struct AboutSession {
 }
 
 impl AboutSession {
-    /// Notes a value; `false` if it is the one that holds already.
+    /// Notes a value, unless it is the one that holds already.
     fn note(&mut self, time: i64, told: Told) {
-        let is_new = self.values.last().is_none_or(|(_, last)| *last != told);
-        if is_new && self.values.len() < MOST_VALUES {
-            self.values.push((time, told));
+        if self.values.last().is_some_and(|(_, last)| *last == told) {
+            return;
         }
+        // The last one is what holds at the end.
+        self.values.truncate(MOST_VALUES - 1);
+        self.values.push((time, told));
     }
 }
 
@@ -70,10 +74,17 @@ pub struct Driver {
     pub facts: Vec<(String, Told)>,
     /// Those that were completed in the capture.
     pub laps: Laps,
-    /// What the results of the session say: how many laps, and number and seconds
-    /// of the fastest one.
+    /// What the results of the session say: how many laps, and the fastest one.
     pub result_laps: Option<u64>,
-    pub result_best: Option<(i64, f64)>,
+    pub result_best: Option<BestLap>,
+}
+
+/// The fastest lap of a car.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct BestLap {
+    /// Its number, if that is known.
+    pub lap: Option<i64>,
+    pub seconds: f64,
 }
 
 impl Driver {
@@ -83,10 +94,14 @@ impl Driver {
         self.result_laps.map_or(seen, |laps| laps.max(seen))
     }
 
-    /// Number and seconds of the fastest lap that is known.
-    pub fn best(&self) -> Option<(i64, f64)> {
-        let known = [self.laps.best(), self.result_best].into_iter().flatten();
-        known.min_by(|(_, one), (_, other)| one.total_cmp(other))
+    /// The fastest lap that is known.
+    pub fn best(&self) -> Option<BestLap> {
+        let seen = self.laps.best().map(|(lap, seconds)| BestLap {
+            lap: Some(lap),
+            seconds,
+        });
+        let known = [seen, self.result_best].into_iter().flatten();
+        known.min_by(|one, other| one.seconds.total_cmp(&other.seconds))
     }
 
     pub fn fact(&self, name: &str) -> Option<&Told> {
@@ -105,12 +120,10 @@ impl Session {
     }
 
     /// The fastest lap of all, and whose it is.
-    pub fn best(&self) -> Option<(&Driver, i64, f64)> {
-        let laps = self.drivers.iter().filter_map(|driver| {
-            let (lap, seconds) = driver.best()?;
-            Some((driver, lap, seconds))
-        });
-        laps.min_by(|(_, _, one), (_, _, other)| one.total_cmp(other))
+    pub fn best(&self) -> Option<(&Driver, BestLap)> {
+        let drivers = self.drivers.iter();
+        let laps = drivers.filter_map(|driver| Some((driver, driver.best()?)));
+        laps.min_by(|(_, one), (_, other)| one.seconds.total_cmp(&other.seconds))
     }
 }
 
@@ -124,7 +137,7 @@ pub(super) struct Sessions {
     current: HashMap<Sender, usize>,
     /// Where the last datagram went.
     last: Option<(Sender, Option<u64>, usize)>,
-    /// How many more there were.
+    /// Datagrams of more sessions.
     pub more: u64,
 }
 
@@ -146,8 +159,12 @@ pub(super) struct Seen<'a> {
 struct Open {
     layout: Arc<Layout>,
     games: Games,
+    /// Where records say which car is the player's.
+    player: Option<Place>,
     /// The values whose change ends it.
     changes: Vec<u64>,
+    /// The bytes that each fact was last read from, in the order of the layout.
+    about: Vec<Option<u64>>,
     cars: Vec<Car>,
     is_over: bool,
     session: Session,
@@ -156,7 +173,7 @@ struct Open {
 /// What is known of a car so far.
 #[derive(Default, Clone)]
 struct Car {
-    /// In the order of the layout, with the bytes that they were read from.
+    /// In the order of the layout, with the bytes that each was read from.
     facts: Vec<Option<(u64, Told)>>,
     laps: Laps,
 }
@@ -168,7 +185,7 @@ impl Sessions {
             .layout
             .session
             .map(|place| place.read_bits(seen.payload));
-        let tells_nothing = rules.about.is_empty() && rules.laps.is_none() && rules.clock.is_none();
+        let tells_nothing = rules.about.is_empty() && rules.laps.is_none();
         let is_driven = seen
             .layout
             .driving
@@ -177,27 +194,31 @@ impl Sessions {
         if id.is_none() && (tells_nothing || !is_driven) {
             return;
         }
-        if let Some(position) = self.position(seen, id) {
+        // Menus have no session; what is sent when one is over has no number either.
+        if id == Some(0) {
+            if let Some(current) = self.current.get(&seen.sender) {
+                self.list[*current].see_end(seen);
+            }
+        } else if let Some(position) = self.position(seen, id) {
             self.list[position].see(seen);
         }
     }
 
-    /// The session that a datagram belongs to; `None` if it is of none, or of one
-    /// too many.
+    /// The session that a datagram belongs to; `None` if it is of one too many.
     fn position(&mut self, seen: &Seen<'_>, id: Option<u64>) -> Option<usize> {
         if let Some((sender, last_id, position)) = self.last
             && sender == seen.sender
             && last_id == id
-            && id.is_some()
+            && (id.is_some() || !self.list[position].has_ended(seen))
         {
             return Some(position);
         }
-        let current = self.current.get(&seen.sender).copied();
         let found = match id {
-            // Menus, and what is sent when a session is over.
-            Some(0) => return current,
             Some(id) => self.known.get(&(seen.sender, id)).copied(),
-            None => current.filter(|current| !self.list[*current].has_ended(seen)),
+            None => {
+                let current = self.current.get(&seen.sender).copied();
+                current.filter(|current| !self.list[*current].has_ended(seen))
+            }
         };
         let position = match found {
             Some(position) => position,
@@ -206,9 +227,7 @@ impl Sessions {
                 return None;
             }
             None => {
-                let before = current.map(|current| &self.list[current]);
-                let open = Open::new(seen, id, before);
-                self.list.push(open);
+                self.list.push(Open::new(seen, id));
                 let position = self.list.len() - 1;
                 if let Some(id) = id {
                     self.known.insert((seen.sender, id), position);
@@ -243,14 +262,11 @@ impl Sessions {
 }
 
 impl Open {
-    fn new(seen: &Seen<'_>, id: Option<u64>, before: Option<&Open>) -> Open {
+    fn new(seen: &Seen<'_>, id: Option<u64>) -> Open {
         let layout = seen.layout;
         let rules = &layout.sessions;
-        let changes: Vec<u64> = rules
-            .changes
-            .iter()
-            .map(|place| place.read_bits(seen.payload))
-            .collect();
+        let changes = rules.changes.iter();
+        let changes = changes.map(|place| place.read_bits(seen.payload));
         let cars = rules.drivers.iter().map(|driver| &driver.cars);
         let cars = cars.chain(rules.laps.iter().map(|laps| &laps.number));
         let cars = cars.map(|field| field.cars).max().unwrap_or(0);
@@ -262,7 +278,9 @@ impl Open {
         Open {
             layout: layout.clone(),
             games: seen.games,
-            // The same car again: what else but the clock can have ended it?
+            player: layout.player(),
+            changes: changes.collect(),
+            about: vec![None; rules.about.len()],
             session: Session {
                 format: layout.name.clone(),
                 game: layout.title.clone(),
@@ -271,12 +289,11 @@ impl Open {
                 span: None,
                 datagrams: 0,
                 timeline: Timeline::default(),
-                is_restart: id.is_none() && before.is_some_and(|open| open.changes == changes),
+                is_restart: false,
                 about: about.collect(),
                 player: None,
                 drivers: Vec::new(),
             },
-            changes,
             cars: vec![
                 Car {
                     facts: vec![None; rules.drivers.len()],
@@ -313,7 +330,6 @@ impl Open {
         } = *seen;
         let layout = seen.layout;
         let rules = &layout.sessions;
-        self.games = games;
         let session = &mut self.session;
         session.datagrams += 1;
         // 0 is no time.
@@ -321,23 +337,22 @@ impl Open {
             let (first, last) = session.span.unwrap_or((time, time));
             session.span = Some((first.min(time), last.max(time)));
         }
-        self.is_over |= rules.over == Some(packet);
-        if let Some(clock) = rules
-            .clock
-            .as_ref()
+        let clock = rules.clock.as_ref();
+        let clock = clock
             .and_then(|clock| clock.read(payload, 0))
-        {
+            .filter(|clock| *clock > 0.0);
+        if let Some(clock) = clock {
             session.timeline.see(time, clock);
         }
-        for (about, known) in rules.about.iter().zip(&mut session.about) {
+        // 255 is nobody: who watches has driven before.
+        let player = self.player.and_then(|place| place.read(payload));
+        let player = player.and_then(|player| usize::try_from(player).ok());
+        if let Some(player) = player.filter(|player| *player < self.cars.len()) {
+            session.player = Some(player);
+        }
+        for (number, about) in rules.about.iter().enumerate() {
             if about.facts[0].packet == packet {
-                let told = about
-                    .facts
-                    .iter()
-                    .map(|fact| layout.tell(fact, games, payload));
-                if let Some(told) = joined(told.collect()) {
-                    known.note(time, told);
-                }
+                self.note_about(number, about, seen);
             }
         }
         for (number, driver) in rules.drivers.iter().enumerate() {
@@ -346,34 +361,73 @@ impl Open {
             }
         }
         if let Some(laps) = rules.laps.as_ref().filter(|laps| laps.packet == packet) {
-            if let Some(player) = layout.player().and_then(|place| place.read(payload)) {
-                // 255 is nobody.
-                let player = usize::try_from(player).ok();
-                self.session.player = player.filter(|player| *player < self.cars.len());
-            }
+            let flashbacks = self.session.timeline.flashbacks;
             for (number, car) in self.cars.iter_mut().take(laps.number.cars).enumerate() {
                 let lap = laps.number.field.place(&[number]).read(payload);
                 let last = laps.last.read(payload, number);
                 if let (Some(lap), Some(last)) = (lap, last) {
-                    car.laps.see(time, lap.saturating_sub(laps.first - 1), last);
+                    car.laps.see(Moment {
+                        number: lap.saturating_sub(laps.first).saturating_add(1),
+                        last,
+                        clock,
+                        flashbacks,
+                    });
                 }
             }
         }
-        if let Some(history) = rules
-            .history
-            .as_ref()
-            .filter(|history| history.packet == packet)
+        self.games = games;
+        self.see_end(seen);
+    }
+
+    /// Notes what is also sent when a session is over.
+    fn see_end(&mut self, seen: &Seen<'_>) {
+        let Seen {
+            layout,
+            packet,
+            payload,
+            ..
+        } = *seen;
+        let rules = &layout.sessions;
+        self.is_over |= rules.over == Some(packet);
+        let history = rules.history.as_ref();
+        let Some(history) = history.filter(|history| history.packet == packet) else {
+            return;
+        };
+        let whole = |number: Option<i64>| usize::try_from(number?).ok();
+        let count = match history.count {
+            Some(place) => whole(place.read(payload)).unwrap_or(0).min(history.length),
+            None => history.length,
+        };
+        let car = whole(history.car.read(payload)).and_then(|car| self.cars.get_mut(car));
+        if let Some(car) = car {
+            let times = (0..count).map_while(|lap| history.times.read(payload, lap));
+            car.laps.list(times);
+        }
+    }
+
+    fn note_about(&mut self, number: usize, about: &About, seen: &Seen<'_>) {
+        let Seen {
+            layout,
+            time,
+            payload,
+            games,
+            ..
+        } = *seen;
+        // Mostly the same as before, and names take time to find.
+        if let [fact] = about.facts.as_slice()
+            && !is_text(fact.place)
         {
-            let whole = |number: Option<i64>| usize::try_from(number?).ok();
-            let count = history
-                .count
-                .map_or(Some(history.length as i64), |place| place.read(payload));
-            let count = whole(count).unwrap_or(0).min(history.length);
-            let car = whole(history.car.read(payload)).and_then(|car| self.cars.get_mut(car));
-            if let Some(car) = car {
-                let times = (0..count).map_while(|lap| history.times.read(payload, lap));
-                car.laps.list(times);
+            let bits = fact.place.read_bits(payload);
+            if self.about[number].replace(bits) == Some(bits) && self.games == games {
+                return;
             }
+        }
+        let told = about
+            .facts
+            .iter()
+            .map(|fact| layout.tell(fact, games, payload));
+        if let Some(told) = joined(told.collect()) {
+            self.session.about[number].note(time, told);
         }
     }
 
@@ -388,9 +442,8 @@ impl Open {
         for (car, known) in self.cars.iter_mut().take(*cars).enumerate() {
             let place = field.place(&[car]);
             let bits = place.read_bits(payload);
-            let is_text = matches!(place.scalar, Scalar::Char(_) | Scalar::Latin(_));
             let known = &mut known.facts[number];
-            if !is_text && known.as_ref().is_some_and(|(before, _)| *before == bits) {
+            if !is_text(place) && known.as_ref().is_some_and(|(before, _)| *before == bits) {
                 continue;
             }
             // A name that is gone is no name.
@@ -402,30 +455,33 @@ impl Open {
     /// Whether this is the session before it once more: of the same kind, which
     /// had not come to its end.
     fn restarts(&self, before: &Open) -> bool {
-        let began = self
-            .session
-            .timeline
-            .clock
-            .map_or(f64::MAX, |(first, _)| first);
-        let kind = |open: &Open| -> Vec<Option<Told>> {
-            let status = open.layout.status.iter();
-            let about = status.filter_map(|fact| {
-                let abouts = open.layout.sessions.about.iter().zip(&open.session.about);
-                let mut same = abouts.filter(|(about, _)| {
-                    let of_fact = &about.facts[0];
-                    of_fact.packet == fact.packet && of_fact.place == fact.place
-                });
-                same.next().map(|(_, about)| about)
-            });
-            about
-                .map(|about| Some(about.values.first()?.1.clone()))
-                .collect()
-        };
+        let (one, other) = (&before.session, &self.session);
+        let began = other.timeline.clock.map_or(f64::MAX, |(first, _)| first);
+        let pause = one.span.zip(other.span);
+        let pause = pause.map_or(i64::MAX, |((_, last), (first, _))| {
+            first.saturating_sub(last)
+        });
+        let kind = self.kind();
         self.layout.sessions.over.is_some()
             && !before.is_over
             && began < LATEST_RESTART
-            && kind(self) == kind(before)
-            && kind(self).iter().any(Option::is_some)
+            && pause < LONGEST_BREAK
+            && kind == before.kind()
+            && kind.iter().any(Option::is_some)
+    }
+
+    /// What kind of session it is: what the layout says in a few words.
+    fn kind(&self) -> Vec<Option<&Told>> {
+        let abouts = self.layout.sessions.about.iter().zip(&self.session.about);
+        let of_status = abouts.filter(|(about, _)| {
+            let mut status = self.layout.status.iter();
+            status.any(|fact| {
+                (fact.packet, fact.place) == (about.facts[0].packet, about.facts[0].place)
+            })
+        });
+        of_status
+            .map(|(_, about)| Some(&about.values.first()?.1))
+            .collect()
     }
 
     fn finish(self) -> Session {
@@ -463,6 +519,10 @@ impl Open {
         }
         session
     }
+}
+
+fn is_text(place: Place) -> bool {
+    matches!(place.scalar, Scalar::Char(_) | Scalar::Latin(_))
 }
 
 /// Several facts as one.

@@ -3,18 +3,20 @@
 
 use std::collections::BTreeMap;
 
-use super::laps::Laps;
-use super::sessions::{AboutSession, Driver, Session};
+use super::laps::{Laps, Moment};
+use super::sessions::{AboutSession, BestLap, Driver, Session};
 use super::timeline::Timeline;
 use crate::capture::TickFile;
 use crate::formats::iracing;
 use crate::layout::{Place, Told};
 
-/// Hundreds of times what a weekend has.
-const MOST_SESSIONS: usize = 1_000;
+/// Several times what a weekend has.
+const MOST_SESSIONS: usize = 50;
 
 /// A session that is followed.
 struct Open {
+    /// The number of its first tick: the times of sessions may overlap.
+    tick: usize,
     first: i64,
     last: i64,
     ticks: u64,
@@ -41,6 +43,7 @@ pub(super) fn sessions(ticks: &TickFile, session: &iracing::Session) -> Vec<Sess
         }
         let time = ticks.time(tick);
         let open = sessions.entry(key).or_insert_with(|| Open {
+            tick,
             first: time,
             last: time,
             ticks: 0,
@@ -50,31 +53,40 @@ pub(super) fn sessions(ticks: &TickFile, session: &iracing::Session) -> Vec<Sess
         open.ticks += 1;
         open.first = open.first.min(time);
         open.last = open.last.max(time);
-        if let Some(clock) = ticks.schema().session_time(record) {
+        let clock = ticks.schema().session_time(record);
+        if let Some(clock) = clock {
             open.timeline.see(time, clock);
         }
         let last_time = last_lap.and_then(|place| place.read_number(record));
         if let (Some(lap), Some(last_time)) = (read(lap), last_time) {
-            open.laps.see(time, lap, last_time);
+            open.laps.see(Moment {
+                number: lap,
+                last: last_time,
+                clock,
+                flashbacks: open.timeline.flashbacks,
+            });
         }
         if tick == 0 && player_car.is_none() {
             player_car = read(player).and_then(|car| usize::try_from(car).ok());
         }
     }
-    let mut sessions: Vec<Session> = sessions
-        .into_iter()
-        .map(|(number, open)| finish(number, open, player_car, session))
-        .collect();
-    sessions.sort_by_key(|session| session.span);
-    if !ticks.has_clock() {
-        for session in &mut sessions {
-            session.span = None;
-        }
-    }
+    let mut sessions: Vec<(i64, Open)> = sessions.into_iter().collect();
+    sessions.sort_by_key(|(_, open)| open.tick);
+    let has_clock = ticks.has_clock();
+    let sessions = sessions.into_iter();
     sessions
+        .map(|(number, open)| finish(number, open, has_clock, player_car, session))
+        .collect()
 }
 
-fn finish(number: i64, open: Open, player: Option<usize>, session: &iracing::Session) -> Session {
+fn finish(
+    number: i64,
+    open: Open,
+    has_clock: bool,
+    player: Option<usize>,
+    session: &iracing::Session,
+) -> Session {
+    let span = has_clock.then_some((open.first, open.last));
     let told = |text: String| Told {
         number: None,
         text: Some(text),
@@ -85,7 +97,7 @@ fn finish(number: i64, open: Open, player: Option<usize>, session: &iracing::Ses
         .map(|(name, text)| AboutSession {
             name,
             unit: String::new(),
-            values: vec![(open.first, told(text))],
+            values: vec![(span.map_or(0, |(first, _)| first), told(text))],
         });
     let drivers = session.drivers(number).into_iter().map(|driver| {
         let facts = driver.facts.into_iter();
@@ -94,7 +106,7 @@ fn finish(number: i64, open: Open, player: Option<usize>, session: &iracing::Ses
             facts: facts.map(|(name, text)| (name, told(text))).collect(),
             laps: Laps::default(),
             result_laps: driver.laps,
-            result_best: driver.best,
+            result_best: driver.best.map(|(lap, seconds)| BestLap { lap, seconds }),
         }
     });
     let mut drivers: Vec<Driver> = drivers.collect();
@@ -114,7 +126,7 @@ fn finish(number: i64, open: Open, player: Option<usize>, session: &iracing::Ses
         game: iracing::TITLE.into(),
         sender: None,
         id: u64::try_from(number).ok(),
-        span: Some((open.first, open.last)),
+        span,
         datagrams: open.ticks,
         timeline: open.timeline,
         is_restart: false,

@@ -5,8 +5,12 @@
 const PAUSE: i64 = 2_000_000_000;
 /// Datagrams that overtook each other differ by less than this, in seconds.
 const DISORDER: f64 = 0.25;
-/// A clock that goes back to less than this, in seconds, has begun anew.
+/// A clock that goes back to less than this, in seconds, has begun anew …
 const BEGINNING: f64 = 1.0;
+/// … if it had come this far before, in seconds: flashbacks go back less.
+const LONGEST_FLASHBACK: f64 = 10.0;
+/// No session is this long, in seconds.
+const LONGEST: f64 = 1e8;
 
 /// What a clock did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,8 +33,11 @@ pub struct Timeline {
     pub pauses: u64,
     /// How long all pauses were, in nanoseconds.
     pub paused: i64,
-    /// When the clock moved last.
+    /// When the clock moved last; 0 if that had no time.
     moved: i64,
+    /// Whether the reading before this one lay back: one alone is a datagram that
+    /// came late.
+    is_back: bool,
 }
 
 impl Timeline {
@@ -38,7 +45,7 @@ impl Timeline {
     pub(super) fn turn(&self, clock: f64) -> Turn {
         match self.clock {
             Some((_, last)) if clock >= last - DISORDER => Turn::On,
-            Some(_) if clock < BEGINNING => Turn::Restart,
+            Some((_, last)) if clock < BEGINNING && last > LONGEST_FLASHBACK => Turn::Restart,
             Some(_) => Turn::Flashback,
             None => Turn::On,
         }
@@ -47,10 +54,14 @@ impl Timeline {
     /// Notes a reading at `time` of the capture. Events and menus often have 0,
     /// which is none.
     pub(super) fn see(&mut self, time: i64, clock: f64) {
-        if clock.is_nan() || clock <= 0.0 {
+        if !(clock > 0.0 && clock < LONGEST) {
             return;
         }
         let turn = self.turn(clock);
+        let was_back = std::mem::replace(&mut self.is_back, turn != Turn::On);
+        if self.is_back && !was_back {
+            return;
+        }
         let Some((_, last)) = &mut self.clock else {
             self.clock = Some((clock, clock));
             self.moved = time;
@@ -61,7 +72,7 @@ impl Timeline {
             Turn::On => {
                 let passed = ((clock - *last) * 1e9) as i64;
                 let idle = time.saturating_sub(self.moved).saturating_sub(passed);
-                if idle >= PAUSE {
+                if idle >= PAUSE && self.moved != 0 && time != 0 {
                     self.pauses += 1;
                     self.paused = self.paused.saturating_add(idle);
                 }
@@ -71,6 +82,7 @@ impl Timeline {
         }
         *last = clock;
         self.moved = time;
+        self.is_back = false;
     }
 }
 
@@ -121,5 +133,16 @@ mod tests {
             (0.04, 10.03),
         ];
         assert_eq!(counts(&timeline(disorder)), (0, 0, 0));
+        // One that comes very late is no flashback.
+        let late = [(0.0, 10.0), (0.5, 10.5), (0.51, 10.1), (0.52, 10.52)];
+        assert_eq!(counts(&timeline(late)), (0, 0, 0));
+        // To the start of a race that has just begun.
+        let early = [(0.0, 4.0), (1.0, 5.0), (3.0, 0.5), (3.01, 0.51)];
+        assert_eq!(counts(&timeline(early)), (1, 0, 0));
+        let absurd = [(0.0, 4.0), (1.0, 1e18), (2.0, f64::INFINITY), (2.1, 6.0)];
+        assert_eq!(counts(&timeline(absurd)), (0, 0, 0));
+        // Without times in the capture.
+        let untimed = [(0.0, 4.0), (1_000.0, 5.0), (0.0, 6.0)];
+        assert_eq!(counts(&timeline(untimed)), (0, 0, 0));
     }
 }

@@ -201,6 +201,22 @@ impl Finder<'_> {
                 return Err(at.error(format!("a second `{kind} {name}` line: remove one")));
             }
         }
+        if let (Some((at, _)), Some(_)) =
+            (definitions.session_changes.first(), &definitions.session)
+        {
+            return Err(
+                at.error("`session` names a number already: what changes with it need not be said")
+            );
+        }
+        if let (Some((at, ..)), true, None) = (
+            &definitions.history,
+            definitions.drivers.is_empty(),
+            &definitions.lap,
+        ) {
+            return Err(
+                at.error("`laps` needs a `lap` or `driver` line that says which cars there are")
+            );
+        }
         let changes = definitions.session_changes.iter().map(|(at, name)| {
             let place = place(at, name)?;
             match place.scalar.size() {
@@ -221,6 +237,9 @@ impl Finder<'_> {
         });
         let drivers = definitions.drivers.iter().map(|(at, name, field)| {
             let (packet, found) = self.of_cars(at, field)?;
+            if !is_tellable(found.scalar) {
+                return Err(at.error(format!("{field} must be a whole number or a text")));
+            }
             Ok(DriverFact {
                 name: name.clone(),
                 packet,
@@ -287,12 +306,17 @@ impl Finder<'_> {
             (None, [_]) => (0, name),
             (None, _) => return None,
         };
-        let mut fields = self.fields[packet].iter();
-        let found = fields.find(|field| {
-            let is_named = field.path == path || field.path.rsplit('.').next() == Some(path);
-            is_named && field.case.is_none() && fits(field)
-        })?;
-        Some((packet, found))
+        let fields = || {
+            let fields = self.fields[packet].iter();
+            fields.filter(|field| field.case.is_none() && fits(field))
+        };
+        if let Some(exact) = fields().find(|field| field.path == path) {
+            return Some((packet, exact));
+        }
+        // The name alone must say which one is meant.
+        let mut named = fields().filter(|field| field.path.rsplit('.').next() == Some(path));
+        let only = named.next()?;
+        named.next().is_none().then_some((packet, only))
     }
 
     fn of_cars(&self, at: &Location, name: &str) -> Result<(usize, &Flat), LayoutError> {
@@ -345,8 +369,9 @@ impl Finder<'_> {
     ) -> Result<LapFields, LayoutError> {
         let (packet, number_field) = self.of_cars(at, number)?;
         let (other, last_field) = self.of_cars(at, last)?;
+        let axes = |field: &Flat| field.axes.iter().map(|used| used.axis).collect::<Vec<_>>();
         let are_alike = packet == other
-            && number_field.axes.len() == last_field.axes.len()
+            && axes(number_field) == axes(last_field)
             && number_field.scalar.is_integer();
         if !are_alike {
             return Err(at.error(format!(

@@ -81,9 +81,9 @@ fn check_tells_damage_by_the_exit_status() {
     );
     assert_eq!(cut["flawed"], true);
 
-    // What is no capture is told, but no damage; alone it is an error.
+    // What is no capture is told; alone it is an error.
     let run = place.run(&["info", "--check", "whole.pcap", "notes.txt"]);
-    assert_eq!(run.code, 0);
+    assert_eq!(run.code, 3);
     assert!(
         run.stderr.contains("notes.txt: not a capture"),
         "{}",
@@ -92,6 +92,27 @@ fn check_tells_damage_by_the_exit_status() {
     assert_eq!(place.run(&["info", "notes.txt"]).code, 1);
     let run = place.run(&["info", "notes.txt", "missing.pcap"]);
     assert_eq!(run.code, 1);
+    // What is missing hides nothing, and what is called a capture should be one.
+    let run = place.run(&["info", "--json", "missing.pcap", "whole.pcap"]);
+    assert_eq!(run.code, 3);
+    let found = objects(&run);
+    assert_eq!(
+        (&found[0]["flawed"], &found[1]["flawed"]),
+        (&true.into(), &false.into())
+    );
+    std::fs::create_dir(place.path("folder")).expect("a folder");
+    place.write("folder/whole.pcap", SAMPLE);
+    place.write("folder/notes.txt", "not a capture");
+    assert_eq!(place.run(&["info", "--check", "folder"]).code, 0);
+    place.write("folder/empty.pcap", "");
+    let run = place.run(&["info", "--check", "folder"]);
+    assert_eq!(run.code, 3);
+    assert!(
+        run.stderr
+            .contains("empty.pcap: not a capture: it is empty"),
+        "{}",
+        run.stderr
+    );
 }
 
 #[test]
@@ -182,6 +203,33 @@ fn forza_laps_races_pauses_and_rewinds() {
     drive(1_000, 1, 59.5, 80.0, 100.0, true);
     drive(1_000, 1, 59.5, 97.0, 121.0, true);
     drive(1_000, 2, 61.25, 121.0, 125.0, true);
+    // Free roam: no race time, no lap.
+    for _ in 0..50 {
+        let dash = Dash {
+            car: 1_000,
+            is_race_on: true,
+            race_time: 0.0,
+            lap: 0,
+            last_lap: 0.0,
+        };
+        datagrams.push((time, dash.bytes()));
+        time += 0.1;
+    }
+    let mut drive = |car, lap, last_lap, from: f32, until: f32, is_race_on| {
+        let mut race_time = from;
+        while race_time < until {
+            let dash = Dash {
+                car,
+                is_race_on,
+                race_time,
+                lap,
+                last_lap,
+            };
+            datagrams.push((time, dash.bytes()));
+            time += 0.1;
+            race_time += 0.1;
+        }
+    };
     // The race again, and another car.
     drive(1_000, 0, 0.0, 0.2, 20.0, true);
     drive(2_000, 0, 0.0, 20.0, 40.0, true);
@@ -213,7 +261,7 @@ fn forza_laps_races_pauses_and_rewinds() {
     let paused = first["paused_seconds"].as_f64().expect("seconds");
     assert!((4.9..5.2).contains(&paused), "{paused}");
     assert_eq!(first["is_restart"], false);
-    assert_eq!(sessions[1]["is_restart"], true);
+    assert_eq!(sessions[1]["is_restart"], false);
     assert_eq!(sessions[1]["laps"].as_array().map(Vec::len), Some(0));
     assert_eq!(sessions[2]["is_restart"], false);
     assert_eq!(sessions[2]["about"]["car"]["values"][0]["value"], 2_000);
@@ -277,6 +325,201 @@ fn a_session_that_begins_anew_is_a_restart() {
     }
 }
 
+/// An F1 25 datagram of this session, clock and kind, with the rest zero.
+fn f1_datagram(session: u64, clock: f32, packet: u8, player: u8, size: usize) -> Vec<u8> {
+    let mut bytes = vec![0; size];
+    bytes[..2].copy_from_slice(&2025_u16.to_le_bytes());
+    bytes[6] = packet;
+    bytes[SESSION].copy_from_slice(&session.to_le_bytes());
+    bytes[15..19].copy_from_slice(&clock.to_le_bytes());
+    bytes[27] = player;
+    bytes
+}
+
+/// Likewise, with a lap and a last lap time in milliseconds for car 3.
+fn lap_data(session: u64, clock: f32, player: u8, lap: u8, last: u32) -> Vec<u8> {
+    let mut bytes = f1_datagram(session, clock, 2, player, 1_285);
+    // A car takes 57 bytes behind the header; its lap number stands at 33.
+    let car = 29 + 3 * 57;
+    bytes[car..car + 4].copy_from_slice(&last.to_le_bytes());
+    bytes[car + 33] = lap;
+    bytes
+}
+
+#[test]
+fn what_follows_a_session_is_not_part_of_it() {
+    let place = Workplace::new();
+    let mut datagrams = Vec::new();
+    for (clock, lap, last) in [
+        (1.0, 1, 0),
+        (50.0, 1, 0),
+        (90.0, 2, 90_000),
+        (120.0, 2, 90_000),
+    ] {
+        datagrams.push((f64::from(clock), lap_data(7, clock, 3, lap, last)));
+    }
+    // He watches, and leaves: the slot is empty.
+    datagrams.push((121.0, lap_data(7, 121.0, 255, 2, 90_000)));
+    datagrams.push((122.0, lap_data(7, 122.0, 255, 0, 0)));
+    // Buttons in the menu, and what is sent when a session is over.
+    datagrams.push((900.0, f1_datagram(0, 0.5, 3, 255, 45)));
+    let mut history = f1_datagram(0, 0.0, 11, 255, 1_460);
+    history[29..31].copy_from_slice(&[3, 2]);
+    history[36..40].copy_from_slice(&89_999_u32.to_le_bytes());
+    history[36 + 14..40 + 14].copy_from_slice(&91_000_u32.to_le_bytes());
+    datagrams.push((901.0, history));
+    place.write("race.pcap", timed(datagrams));
+    let found = object(&place, &["race.pcap"]);
+    let session = &found["sessions"][0];
+    assert_eq!(session["datagrams"], 6);
+    assert_eq!(
+        (&session["clock_last"], &session["restarts"]),
+        (&122.0.into(), &0.into())
+    );
+    assert!(
+        session["last_time"]
+            .as_str()
+            .expect("a time")
+            .ends_with("15:22.000000000Z")
+    );
+    assert_eq!(session["player"], 3);
+    let laps = serde_json::json!([
+        { "lap": 1, "seconds": 89.999 },
+        { "lap": 2, "seconds": 91.0 },
+    ]);
+    assert_eq!(session["laps"], laps);
+    assert_eq!(found["sessions"].as_array().map(Vec::len), Some(1));
+}
+
+#[test]
+fn sessions_and_senders_without_end_are_counted() {
+    let place = Workplace::new();
+    let sessions = (1..=300).flat_map(|session| {
+        [
+            lap_data(session, 1.0, 3, 1, 0),
+            lap_data(session, 2.0, 3, 1, 0),
+        ]
+    });
+    let sessions = (0..)
+        .zip(sessions)
+        .map(|(number, bytes)| (f64::from(number) * 0.01, bytes));
+    place.write("sessions.pcap", timed(sessions));
+    let found = object(&place, &["sessions.pcap"]);
+    assert_eq!(found["sessions"].as_array().map(Vec::len), Some(250));
+    assert_eq!(found["datagrams_of_more_sessions"], 100);
+    let text = place.succeed(&["info", "sessions.pcap"]).stdout;
+    let text = String::from_utf8(text).expect("text");
+    assert!(
+        text.contains("and 230 more sessions")
+            && text.contains("and 100 datagrams of more sessions")
+    );
+
+    let frames: Vec<Vec<u8>> = (0..1_100_u16)
+        .map(|port| ethernet(&ipv4_from([10, 0, 0, 1], 1_000 + port, &[0; 40])))
+        .collect();
+    place.write("flows.pcap", pcap(&frames));
+    let found = object(&place, &["flows.pcap"]);
+    assert_eq!(found["flows"].as_array().map(Vec::len), Some(1_000));
+    assert_eq!(
+        (&found["more_flows"], &found["datagrams"]),
+        (&100.into(), &1_100.into())
+    );
+}
+
+#[test]
+fn a_pcapng_tells_who_wrote_it_and_what_was_lost() {
+    let place = Workplace::new();
+    let block = |kind: u32, body: &[u8]| {
+        let length = (12 + body.len().next_multiple_of(4)) as u32;
+        let mut bytes = [kind.to_le_bytes(), length.to_le_bytes()].concat();
+        bytes.extend(body);
+        bytes.resize(length as usize - 4, 0);
+        bytes.extend(length.to_le_bytes());
+        bytes
+    };
+    let option = |code: u16, value: &[u8]| {
+        let mut bytes = [code.to_le_bytes(), (value.len() as u16).to_le_bytes()].concat();
+        bytes.extend(value);
+        bytes.resize(4 + value.len().next_multiple_of(4), 0);
+        bytes
+    };
+    let section = [
+        &[0x4D, 0x3C, 0x2B, 0x1A, 1, 0, 0, 0][..],
+        &[0xFF; 8],
+        &option(1, "first\ncomment".as_bytes()),
+        &option(1, b"second"),
+        &option(4, b"dumpcap"),
+    ];
+    let interface = [
+        &[1, 0, 0, 0, 0, 0, 4, 0][..],
+        &option(2, b"eth0"),
+        &option(9, &[9]),
+    ];
+    let statistics = [
+        &[0; 12][..],
+        &option(4, &120_u64.to_le_bytes()),
+        &option(5, &7_u64.to_le_bytes()),
+    ];
+    let capture = [
+        block(0x0A0D_0D0A, &section.concat()),
+        block(1, &interface.concat()),
+        block(5, &statistics.concat()),
+    ];
+    place.write("capture.pcapng", capture.concat());
+    let found = object(&place, &["capture.pcapng"]);
+    let container = &found["container"];
+    assert_eq!(container["comment"], "first\ncomment");
+    assert_eq!(container["application"], "dumpcap");
+    let interface = serde_json::json!({
+        "name": "eth0", "link": "ETHERNET", "snap_length": 262_144, "resolution_ns": 1,
+        "received": 120, "dropped": 7,
+    });
+    assert_eq!(container["interfaces"], serde_json::json!([interface]));
+    let text = place.succeed(&["info", "capture.pcapng"]).stdout;
+    let text = String::from_utf8(text).expect("text");
+    assert!(
+        text.contains("first comment") && text.contains("7 were lost"),
+        "{text}"
+    );
+}
+
+#[test]
+fn the_sessions_of_a_weekend_are_told_in_their_order() {
+    let place = Workplace::new();
+    let sample = project_path("samples/iracing.ibt");
+    let mut bytes = std::fs::read(sample).expect("the sample");
+    // The second half is another session, whose clock begins anew.
+    let ticks = simtel::capture::Input::open(&project_path("samples/iracing.ibt"));
+    let Ok(simtel::capture::Input::Ticks(ticks)) = ticks else {
+        panic!("the sample holds ticks");
+    };
+    let place_of = |name: &str| {
+        let found = simtel::formats::iracing::place(ticks.variables(), name);
+        found.expect("a variable").offset
+    };
+    let (number, clock) = (place_of("SessionNum"), place_of("SessionTime"));
+    let half = ticks.count() / 2;
+    for tick in 0..ticks.count() {
+        let at = ticks.offset(tick);
+        let (session, time) = match tick < half {
+            true => (0_i32, 900.0 + tick as f64 / 60.0),
+            false => (1, 1.0 + tick as f64 / 60.0),
+        };
+        bytes[at + number..at + number + 4].copy_from_slice(&session.to_le_bytes());
+        bytes[at + clock..at + clock + 8].copy_from_slice(&time.to_le_bytes());
+    }
+    place.write("weekend.ibt", bytes);
+    let found = object(&place, &["weekend.ibt"]);
+    let sessions = found["sessions"].as_array().expect("sessions");
+    let ids: Vec<&str> = sessions
+        .iter()
+        .filter_map(|session| session["id"].as_str())
+        .collect();
+    assert_eq!(ids, ["0", "1"]);
+    assert_eq!(sessions[0]["clock_first"], 900.0);
+    assert_eq!(sessions[1]["restarts"], 0);
+}
+
 #[test]
 fn senders_are_told_apart() {
     let place = Workplace::new();
@@ -324,7 +567,7 @@ fn senders_are_told_apart() {
             (format!("10.0.0.1:{source}"), format!("{destination}:5"), 3),
         ]
     );
-    assert_eq!(found["all"]["largest_gap_ns"], 10_000_000);
+    assert_eq!(found["all"]["largest_gap_seconds"], 0.01);
     assert_eq!(found["seconds"], 0.09);
     assert_eq!(found["flows"][0]["per_second"], 3.0 / 0.09);
 }

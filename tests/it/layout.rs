@@ -289,8 +289,24 @@ fn mistakes_are_named_with_their_line_and_the_mend() {
             "test.layout:9: `x` is not a whole number",
         ),
         (
-            "laps P.a P.a\npacket P id 1 size 4\n  a u8 s",
-            "test.layout:9: there is no P.a in an array beside the car's number",
+            "driver x P.a\nlaps P.a P.a\npacket P id 1 size 4\n  a u8 s",
+            "test.layout:10: there is no P.a in an array beside the car's number",
+        ),
+        (
+            "session year\nsession changes kind\npacket P id 1 size 4\n  a u8",
+            "test.layout:10: `session` names a number already",
+        ),
+        (
+            "laps P.a P.b\npacket P id 1 size 8\n  a u8\n  b u8[laps] s\naxis laps rows 4 index lap",
+            "test.layout:9: `laps` needs a `lap` or `driver` line",
+        ),
+        (
+            "about x P.c\nstruct S\n  c u8\npacket P id 1 size 5\n  a S\n  b S",
+            "test.layout:9: there is no whole number or text P.c outside of arrays",
+        ),
+        (
+            "driver name P.a\npacket P id 1 size 7\n  a f32",
+            "test.layout:9: P.a must be a whole number or a text",
         ),
         (
             "over Q\npacket P id 1 size 4\n  a u8",

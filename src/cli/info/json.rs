@@ -4,14 +4,14 @@ use serde_json::{Map, Value, json};
 
 use super::Looked;
 use crate::capture::{Framing, InterfaceDetails, PcapDetails, PcapNgDetails};
-use crate::cli::capture_json;
+use crate::cli::capture_json::{self, moment, seconds};
 use crate::inspect::{Contents, Datagrams, Driver, Inspection, Session, Ticks};
 use crate::layout::Told;
 
 pub(super) fn object(looked: &Looked) -> Value {
     let mut object = match &looked.found {
         Ok(inspection) => found(inspection),
-        Err(error) => json!({ "name": looked.name, "error": error.to_string() }),
+        Err(error) => json!({ "name": looked.name, "error": format!("{error:#}") }),
     };
     object["schema_version"] = 1.into();
     object["simtel"] = env!("CARGO_PKG_VERSION").into();
@@ -24,13 +24,13 @@ fn found(inspection: &Inspection) -> Value {
     let report = &inspection.report;
     let mut object = capture_json::capture(report);
     let span = inspection.span();
-    object["first_time_ns"] = span.map(|(first, _)| first).into();
-    object["last_time_ns"] = span.map(|(_, last)| last).into();
+    object["first_time"] = span.map(|(first, _)| moment(first)).into();
+    object["last_time"] = span.map(|(_, last)| moment(last)).into();
     object["seconds"] = span
         .map(|(first, last)| seconds(last.saturating_sub(first)))
         .into();
     object["backwards"] = report.counts.backwards.into();
-    object["flaws"] = report.flaws().into();
+    object["flaws"] = super::flaws(inspection).into();
     match &inspection.contents {
         Contents::Datagrams(datagrams) => {
             object["container"] = container(datagrams);
@@ -41,16 +41,13 @@ fn found(inspection: &Inspection) -> Value {
         Contents::Ticks(ticks) => {
             object["container"] = recording(ticks);
             object["ticks"] = ticks.ticks.into();
+            object["decoded"] = ticks.ticks.into();
         }
     }
     let sessions = inspection.sessions.iter().map(session);
     object["sessions"] = sessions.collect::<Vec<_>>().into();
-    object["more_sessions"] = inspection.more_sessions.into();
+    object["datagrams_of_more_sessions"] = inspection.more_sessions.into();
     object
-}
-
-fn seconds(nanoseconds: i64) -> f64 {
-    nanoseconds as f64 / 1e9
 }
 
 fn byte_order(is_big_endian: bool) -> &'static str {
@@ -118,7 +115,7 @@ fn recording(ticks: &Ticks) -> Value {
         "arrays": ticks.arrays,
         "sub_tick_arrays": ticks.sub_tick_arrays,
         "session_string_bytes": ticks.session_string,
-        "start_date_ns": ticks.start_date.map(|date| date.saturating_mul(1_000_000_000)),
+        "start_date": ticks.start_date.map(|date| moment(date.saturating_mul(1_000_000_000))),
     })
 }
 
@@ -142,7 +139,7 @@ fn session(session: &Session) -> Value {
         .map(|about| {
             let values = about.values.iter().map(|(time, told)| {
                 let mut value = told_json(told);
-                value["since_ns"] = (*time).into();
+                value["since"] = (*time != 0).then(|| moment(*time)).into();
                 value
             });
             let unit = (!about.unit.is_empty()).then_some(about.unit.as_str());
@@ -156,8 +153,8 @@ fn session(session: &Session) -> Value {
         "sender": session.sender.map(|sender| sender.to_string()),
         // Longer than what JSON readers take for a number.
         "id": session.id.map(|id| id.to_string()),
-        "first_time_ns": session.span.map(|(first, _)| first),
-        "last_time_ns": session.span.map(|(_, last)| last),
+        "first_time": session.span.map(|(first, _)| moment(first)),
+        "last_time": session.span.map(|(_, last)| moment(last)),
         "datagrams": session.datagrams,
         "clock_first": timeline.clock.map(|(first, _)| first),
         "clock_last": timeline.clock.map(|(_, last)| last),
@@ -169,11 +166,11 @@ fn session(session: &Session) -> Value {
         "about": about,
         "player": session.player,
         "laps": player.map(laps).unwrap_or_default(),
-        "best_lap": session.best().map(|(driver, lap, seconds)| json!({
+        "best_lap": session.best().map(|(driver, best)| json!({
             "car": driver.car,
             "driver": driver.name(),
-            "lap": lap,
-            "seconds": seconds,
+            "lap": best.lap,
+            "seconds": best.seconds,
         })),
         "drivers": session.drivers.iter().map(driver).collect::<Vec<_>>(),
     })
@@ -197,7 +194,7 @@ fn driver(driver: &Driver) -> Value {
         "current_lap": driver.laps.current,
         "laps_completed": driver.lap_count(),
         "laps": laps(driver),
-        "best_lap": driver.best().map(|(lap, seconds)| json!({ "lap": lap, "seconds": seconds })),
+        "best_lap": driver.best().map(|best| json!({ "lap": best.lap, "seconds": best.seconds })),
     })
 }
 

@@ -5,16 +5,15 @@ mod json;
 mod overview;
 mod report;
 
-use std::cell::Cell;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
+use rayon::iter::{IntoParallelRefIterator, ParallelExtend, ParallelIterator};
 
 use super::formats::FormatOptions;
 use super::messages::Messages;
-use super::{Outcome, inputs, progress};
+use super::{Outcome, UsageError, inputs, progress};
 use crate::capture::{CaptureError, Input};
 use crate::formats::Formats;
 use crate::inspect::{self, Inspection};
@@ -57,46 +56,63 @@ Exit status:
 /// What became of an input.
 struct Looked {
     name: String,
-    found: Result<Inspection, CaptureError>,
+    found: anyhow::Result<Inspection>,
 }
 
 impl Looked {
     /// Whether a conversion would have something to complain of.
     fn is_flawed(&self) -> bool {
-        match &self.found {
-            Ok(inspection) => inspection.report.is_flawed() || recognised(inspection) == 0,
-            Err(error) => !error.is_other_file(),
-        }
+        let found = self.found.as_ref();
+        found.map_or(true, |inspection| !flaws(inspection).is_empty())
+    }
+
+    /// Whether it is no capture at all, as opposed to one that cannot be read.
+    fn is_other_file(&self) -> bool {
+        let error = self.found.as_ref().err();
+        let error = error.and_then(|error| error.downcast_ref::<CaptureError>());
+        error.is_some_and(CaptureError::is_other_file)
     }
 }
 
-/// Datagrams of known games, or ticks.
-fn recognised(inspection: &Inspection) -> u64 {
-    match &inspection.contents {
+/// A sentence for each thing that is wrong.
+fn flaws(inspection: &Inspection) -> Vec<String> {
+    let mut flaws = inspection.report.flaws();
+    let recognised = match &inspection.contents {
         inspect::Contents::Datagrams(_) => inspection.report.decoded_datagrams(),
         inspect::Contents::Ticks(ticks) => ticks.ticks as u64,
+    };
+    if recognised == 0 {
+        flaws.push("there is no telemetry of a known game in it".into());
     }
+    flaws
 }
 
 impl Info {
     pub(super) fn run(self, messages: &Messages) -> anyhow::Result<Outcome> {
         let formats = self.formats.formats()?;
-        let paths = inputs::expand(&self.inputs)?;
-        let bar = progress::bar(&paths, messages);
-        let look = |path: &PathBuf| {
-            let done = Cell::new(0);
-            let found = look(path, &formats, &|position| {
-                bar.inc(position - done.replace(position));
-            });
-            Looked {
-                name: inputs::name(path),
-                found,
+        let mut looked = Vec::new();
+        let mut paths = Vec::new();
+        for argument in &self.inputs {
+            // One that is not there does not hide what the others hold.
+            match inputs::expand(std::slice::from_ref(argument)) {
+                Ok(found) => paths.extend(found),
+                Err(error) if error.is::<UsageError>() => return Err(error),
+                Err(error) => looked.push(Looked {
+                    name: inputs::name(argument),
+                    found: Err(error),
+                }),
             }
+        }
+        inputs::name_each_once(&mut paths);
+        let bar = progress::bar(&paths, messages);
+        let look = |path: &PathBuf| Looked {
+            name: inputs::name(path),
+            found: look(path, &formats, &progress::meter(&bar)),
         };
-        let mut looked: Vec<Looked> = match paths.as_slice() {
-            [only] => vec![look(only)],
-            several => several.par_iter().map(look).collect(),
-        };
+        match paths.as_slice() {
+            [only] => looked.push(look(only)),
+            several => looked.par_extend(several.par_iter().map(look)),
+        }
         bar.finish_and_clear();
 
         let mut stdout = anstream::stdout();
@@ -117,41 +133,34 @@ impl Info {
             }
         }
         // One that is alone is the error itself.
-        if let [Looked { found: Err(_), .. }] = looked.as_slice()
+        if looked.len() == 1
             && let Some(Looked {
                 found: Err(error), ..
-            }) = looked.pop()
+            }) = looked.pop_if(|one| one.found.is_err())
         {
-            return Err(error.into());
+            return Err(error);
         }
-        for one in &looked {
-            if let Err(error) = &one.found {
-                messages.warning(error);
-            }
+        for error in looked.iter().filter_map(|one| one.found.as_ref().err()) {
+            messages.warning(format_args!("{error:#}"));
         }
         if looked.iter().all(|one| one.found.is_err()) {
             anyhow::bail!("none of the inputs could be read");
         }
-        let is_unread = |one: &Looked| one.found.is_err() && one.is_flawed();
-        let is_flawed = match self.check {
-            true => looked.iter().any(Looked::is_flawed),
-            false => looked.iter().any(is_unread),
+        let is_flawed = |one: &Looked| match self.check {
+            true => one.is_flawed(),
+            false => one.found.is_err(),
         };
-        Ok(match is_flawed {
+        Ok(match looked.iter().any(is_flawed) {
             true => Outcome::Flawed,
             false => Outcome::Complete,
         })
     }
 }
 
-fn look(
-    path: &Path,
-    formats: &Formats,
-    progress: &dyn Fn(u64),
-) -> Result<Inspection, CaptureError> {
+fn look(path: &Path, formats: &Formats, progress: &dyn Fn(u64)) -> anyhow::Result<Inspection> {
     let name = inputs::name(path);
-    match Input::open(path)? {
-        Input::Datagrams(capture) => inspect::datagrams(&name, *capture, formats, progress),
-        Input::Ticks(ticks) => Ok(inspect::ticks(&name, &ticks)),
-    }
+    Ok(match Input::open(path)? {
+        Input::Datagrams(capture) => inspect::datagrams(&name, *capture, formats, progress)?,
+        Input::Ticks(ticks) => inspect::ticks(&name, &ticks),
+    })
 }

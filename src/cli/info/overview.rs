@@ -1,7 +1,7 @@
 //! Several captures at a glance: a line each, and the total.
 
 use super::Looked;
-use super::report::{lap_time, length, moment};
+use super::report::{lap_time, length, moment, plural};
 use crate::cli::columns::{Columns, Side};
 use crate::cli::messages::{DIM, PLAIN, STRONG, WARNING};
 use crate::cli::values;
@@ -37,11 +37,12 @@ pub(super) fn text(looked: &[Looked]) -> String {
         let Ok(found) = &one.found else {
             let mut cells: [String; 10] = Default::default();
             cells[0] = one.name.clone();
-            cells[9] = match one.is_flawed() {
-                true => "cannot be read".into(),
-                false => "no capture".into(),
+            cells[9] = match one.is_other_file() {
+                true => "no capture".into(),
+                false => "cannot be read".into(),
             };
-            columns.add(if one.is_flawed() { WARNING } else { DIM }, cells);
+            total.flawed += 1;
+            columns.add(WARNING, cells);
             continue;
         };
         let report = &found.report;
@@ -56,8 +57,7 @@ pub(super) fn text(looked: &[Looked]) -> String {
             let best = session.driver(session.player?)?.laps.best();
             best.map(|(_, seconds)| seconds)
         });
-        let sessions = found.sessions.len() as u64 + found.more_sessions;
-        total.files += 1;
+        let sessions = found.sessions.len() as u64;
         total.bytes += report.size.unwrap_or(0);
         total.duration = total.duration.saturating_add(duration);
         total.records += found.records();
@@ -69,8 +69,9 @@ pub(super) fn text(looked: &[Looked]) -> String {
             .map(|seen| seen.format.as_str())
             .collect();
         formats.extend(found.sessions.iter().map(|session| session.format.as_str()));
+        formats.sort_unstable();
         formats.dedup();
-        let flaws = report.flaws().len();
+        let flaws = super::flaws(found).len();
         total.flawed += u64::from(one.is_flawed());
         columns.add(
             if one.is_flawed() { WARNING } else { PLAIN },
@@ -84,11 +85,9 @@ pub(super) fn text(looked: &[Looked]) -> String {
                 values::count(sessions),
                 values::count(laps),
                 best.reduce(f64::min).map_or(String::new(), lap_time),
-                match (flaws, one.is_flawed()) {
-                    (0, false) => String::new(),
-                    (0, true) => "no telemetry".into(),
-                    (1, _) => "1 flaw".into(),
-                    (flaws, _) => format!("{flaws} flaws"),
+                match flaws {
+                    0 => String::new(),
+                    flaws => plural(flaws as u64, "flaw"),
                 },
             ],
         );
@@ -96,7 +95,7 @@ pub(super) fn text(looked: &[Looked]) -> String {
     columns.add(
         STRONG,
         [
-            format!("{} files", values::count(total.files)),
+            plural(looked.len() as u64, "file"),
             values::bytes(total.bytes),
             String::new(),
             length(total.duration),
@@ -116,7 +115,6 @@ pub(super) fn text(looked: &[Looked]) -> String {
 
 #[derive(Default)]
 struct Total {
-    files: u64,
     bytes: u64,
     duration: i64,
     records: u64,

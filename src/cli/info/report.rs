@@ -6,12 +6,14 @@ use std::time::Duration;
 
 use chrono::DateTime;
 
-use crate::capture::{Framing, InterfaceDetails};
+use crate::capture::{Framing, InterfaceDetails, Packing};
 use crate::cli::columns::{Columns, Side};
 use crate::cli::messages::{DIM, PLAIN, STRONG, WARNING};
 use crate::cli::values;
 use crate::decode::Tally;
-use crate::inspect::{AboutSession, Contents, Datagrams, Driver, Flow, Inspection, Session, Ticks};
+use crate::inspect::{
+    AboutSession, BestLap, Contents, Datagrams, Driver, Flow, Inspection, Session, Ticks,
+};
 use crate::layout::Told;
 use crate::text::printable;
 
@@ -53,14 +55,16 @@ pub(super) fn text(inspection: &Inspection, is_verbose: bool) -> String {
     let hidden = inspection
         .sessions
         .len()
-        .saturating_sub(shown(SESSIONS_SHOWN)) as u64;
-    let more = hidden + inspection.more_sessions;
-    if more > 0 {
+        .saturating_sub(shown(SESSIONS_SHOWN));
+    if hidden > 0 {
         let _ = writeln!(
             text,
-            "\n{DIM}and {} more sessions{DIM:#}",
-            values::count(more)
+            "\n{DIM}and {hidden} more sessions; --verbose shows them{DIM:#}"
         );
+    }
+    if inspection.more_sessions > 0 {
+        let more = values::count(inspection.more_sessions);
+        let _ = writeln!(text, "\n{DIM}and {more} datagrams of more sessions{DIM:#}");
     }
     flaws(&mut text, inspection, shown(FLAWS_SHOWN));
     text.push('\n');
@@ -86,10 +90,7 @@ impl Lines {
 
 fn container(lines: &mut Lines, datagrams: &Datagrams, shown: usize) {
     let container = &datagrams.container;
-    let packed = container
-        .packing
-        .map(|packing| format!(", compressed with {}", packing.name()));
-    let packed = packed.unwrap_or_default();
+    let packed = packed(container.packing);
     match &container.framing {
         Framing::Pcap(pcap) => lines.say(
             "container",
@@ -163,6 +164,12 @@ fn interface(interface: &InterfaceDetails) -> String {
     text
 }
 
+fn packed(packing: Option<Packing>) -> String {
+    packing.map_or(String::new(), |packing| {
+        format!(", compressed with {}", packing.name())
+    })
+}
+
 fn endian(is_big: bool) -> &'static str {
     if is_big { "big" } else { "little" }
 }
@@ -185,20 +192,14 @@ fn snap(length: u32) -> String {
 }
 
 fn recording(lines: &mut Lines, ticks: &Ticks) {
-    let packed = ticks
-        .packing
-        .map(|packing| format!(", compressed with {}", packing.name()));
+    let packed = packed(ticks.packing);
     let kind = match ticks.is_live {
         true => "copy of iRacing's memory",
         false => "iRacing telemetry (.ibt)",
     };
     lines.say(
         "container",
-        format!(
-            "{kind}, version {}{}",
-            ticks.version,
-            packed.unwrap_or_default()
-        ),
+        format!("{kind}, version {}{}", ticks.version, packed),
     );
     lines.say(
         "ticks",
@@ -260,6 +261,7 @@ fn packets(lines: &mut Lines, inspection: &Inspection, datagrams: &Datagrams) {
     let counts = &inspection.report.counts;
     let others = counts.packets - counts.datagrams.min(counts.packets);
     let what = match others {
+        _ if counts.packets == 0 => String::new(),
         0 => ", all of them UDP datagrams".to_string(),
         _ => format!(
             ", {} of them UDP datagrams",
@@ -425,14 +427,10 @@ fn session(session: &Session, is_verbose: bool) -> String {
     }
     let id = session.id.map(|id| format!("id {id}"));
     let sender = session.sender.map(|sender| format!("from {sender}"));
-    let records = format!(
-        "{} {}",
-        values::count(session.datagrams),
-        match session.sender {
-            Some(_) => "datagrams",
-            None => "ticks",
-        }
-    );
+    let records = match session.sender {
+        Some(_) => plural(session.datagrams, "datagram"),
+        None => plural(session.datagrams, "tick"),
+    };
     let known: Vec<String> = [id, sender, Some(records)].into_iter().flatten().collect();
     lines.say("session", known.join(", "));
     let more: Vec<String> = session
@@ -455,14 +453,14 @@ fn session(session: &Session, is_verbose: bool) -> String {
         lines.say("laps", laps(player, is_verbose));
     }
     let others = session.drivers.len() > 1;
-    if let (Some((driver, lap, seconds)), true) = (session.best(), others) {
-        let name = driver
-            .name()
-            .map_or_else(|| format!("car {}", driver.car), String::from);
-        lines.say(
-            "best lap",
-            format!("{} by {name}, lap {lap}", lap_time(seconds)),
-        );
+    if let Some((driver, best)) = session.best() {
+        let is_listed = driver
+            .laps
+            .best()
+            .is_some_and(|(_, seconds)| seconds == best.seconds);
+        if others || !is_listed {
+            lines.say("best lap", best_lap(driver, best, others));
+        }
     }
     text.push_str(&lines.text());
     if others {
@@ -471,11 +469,31 @@ fn session(session: &Session, is_verbose: bool) -> String {
     text
 }
 
+fn best_lap(driver: &Driver, best: BestLap, others: bool) -> String {
+    let mut text = lap_time(best.seconds);
+    if others {
+        let name = driver
+            .name()
+            .map_or_else(|| format!("car {}", driver.car), String::from);
+        let _ = write!(text, " by {name}");
+    }
+    if let Some(lap) = best.lap {
+        let _ = write!(text, ", lap {lap}");
+    }
+    if let Some(laps) = driver.result_laps.filter(|_| !others) {
+        let _ = write!(text, " of {laps} by the results");
+    }
+    text
+}
+
 /// The value that holds at the end, with its name if it is only a number.
 fn last_part(about: &AboutSession) -> String {
     let told = about.values.last().map(|(_, told)| told);
     match told {
-        Some(told) if is_plain(told) => all_parts(about),
+        Some(told) if is_plain(told) => {
+            let text = format!("{} {} {}", words(&about.name), said(told), about.unit);
+            text.trim_end().into()
+        }
         Some(told) => said(told),
         None => String::new(),
     }
@@ -522,9 +540,8 @@ fn clock(session: &Session) -> Option<String> {
         (timeline.pauses, "pause"),
     ];
     for (count, what) in counts {
-        let plural = if count == 1 { "" } else { "s" };
         if count > 0 {
-            let _ = write!(text, ", {} {what}{plural}", values::count(count));
+            let _ = write!(text, ", {}", plural(count, what));
         }
     }
     if timeline.paused > 0 {
@@ -607,7 +624,7 @@ fn drivers(session: &Session) -> String {
                 values::count(driver.lap_count()),
                 driver
                     .best()
-                    .map_or(String::new(), |(_, seconds)| lap_time(seconds)),
+                    .map_or(String::new(), |best| lap_time(best.seconds)),
                 if is_player {
                     "player".into()
                 } else {
@@ -621,7 +638,7 @@ fn drivers(session: &Session) -> String {
 
 fn flaws(text: &mut String, inspection: &Inspection, shown: usize) {
     let report = &inspection.report;
-    let flaws = report.flaws();
+    let flaws = super::flaws(inspection);
     if !flaws.is_empty() {
         text.push('\n');
     }
@@ -653,6 +670,12 @@ pub(super) fn moment(nanoseconds: i64, is_precise: bool) -> String {
     DateTime::from_timestamp_nanos(nanoseconds)
         .format(format)
         .to_string()
+}
+
+/// So many of them.
+pub(super) fn plural(count: u64, what: &str) -> String {
+    let ending = if count == 1 { "" } else { "s" };
+    format!("{} {what}{ending}", values::count(count))
 }
 
 /// How long it took.

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use super::Shown;
 use super::tables::{Column, tables, values_of};
+use crate::text::printable;
 
 /// Things that some formats of a family have, in an order that suits all.
 struct Merged<T> {
@@ -146,7 +147,7 @@ fn table_of_columns(
         let _ = writeln!(
             text,
             "| `{}` | {} | {} | {names} | {} | {} |",
-            column.name,
+            printable(&column.name).replace(['`', '|'], "_"),
             column.kind(),
             escaped(column.said("unit")),
             family.which(of, formats),
@@ -200,7 +201,7 @@ fn names_of_values(text: &mut String, family: &Family<'_>, members: &[Shown]) {
 /// Text as it stands, in a cell of a table.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for char in text.chars() {
+    for char in printable(text).chars() {
         if matches!(char, '|' | '*' | '_' | '<' | '`' | '\\' | '[') {
             escaped.push('\\');
         }

@@ -5,7 +5,7 @@ mod compare;
 mod markdown;
 mod tables;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -29,13 +29,14 @@ use tables::{TableOptions, layout_json};
 ///
 /// Without a name it lists the formats and their tables; with the name of a
 /// format or a table, such as f1_2025 or f1_2025/lap_data, the columns with
-/// their types, units and notes; with captures, the tables that their conversion
-/// would write. What a recording of iRacing holds it says itself: iracing shows
+/// their types, units and notes, and the names of values; with captures, the tables
+/// that their conversion would write, if each has a row. What a recording of iRacing holds it says itself: iracing shows
 /// what has been seen in some.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct Schema {
-    /// A format, a table as format/table, or captures: files, folders, patterns
+    /// A format, a table as format/table or of all formats, or captures: files,
+    /// folders, patterns
     #[arg(value_name = "NAME")]
     names: Vec<String>,
     /// Show what changed from one format to another
@@ -72,6 +73,7 @@ struct Shown {
 
 impl Schema {
     pub(super) fn run(self, messages: &Messages) -> anyhow::Result<Outcome> {
+        let mut outcome = Outcome::Complete;
         let known = match self.formats.is_limited() {
             true => self.formats.formats()?,
             false => self.formats.formats()?.with_ticks(iracing::reference()),
@@ -83,7 +85,7 @@ impl Schema {
                 false => changes.text(),
             }
         } else {
-            let shown = self.shown(&known, messages)?;
+            let shown = self.shown(&known, messages, &mut outcome)?;
             match (self.json, self.markdown) {
                 (true, _) => self.json(&shown)?,
                 (_, true) => markdown::text(&shown),
@@ -92,11 +94,16 @@ impl Schema {
             }
         };
         std::io::stdout().write_all(text.as_bytes())?;
-        Ok(Outcome::Complete)
+        Ok(outcome)
     }
 
     /// What the names stand for; all formats if there are none.
-    fn shown(&self, formats: &Formats, messages: &Messages) -> anyhow::Result<Vec<Shown>> {
+    fn shown(
+        &self,
+        formats: &Formats,
+        messages: &Messages,
+        outcome: &mut Outcome,
+    ) -> anyhow::Result<Vec<Shown>> {
         let options = TableOptions {
             labels: self.labels,
             ..TableOptions::default()
@@ -111,13 +118,31 @@ impl Schema {
         }
         let is_input = |name: &String| is_input(formats, name);
         if self.names.iter().any(is_input) {
-            return self.of_inputs(messages);
+            return self.of_inputs(messages, outcome);
         }
-        let named = self.names.iter().map(|name| {
+        let mut shown = Vec::new();
+        for name in &self.names {
             let (format_name, table) = match name.split_once('/') {
                 Some((format_name, table)) => (format_name, Some(table)),
                 None => (name.as_str(), None),
             };
+            // The name of a table alone is that of each format.
+            let mut layouts = formats.layouts().iter();
+            if table.is_none() && layouts.all(|layout| layout.name != *name) {
+                let with_it = formats.layouts().iter();
+                let before = shown.len();
+                shown.extend(
+                    with_it
+                        .filter(|layout| layout.table(name).is_some())
+                        .map(|layout| Shown {
+                            table: Some(name.clone()),
+                            ..whole(layout)
+                        }),
+                );
+                if shown.len() > before {
+                    continue;
+                }
+            }
             let layout = format(formats, format_name)?;
             if let Some(table) = table
                 && layout.table(table).is_none()
@@ -125,16 +150,16 @@ impl Schema {
                 let names = layout.tables.iter().map(|table| table.name.as_str());
                 return Err(UsageError(values::unknown("table", table, names)).into());
             }
-            Ok(Shown {
+            shown.push(Shown {
                 table: table.map(String::from),
                 ..whole(layout)
-            })
-        });
-        named.collect()
+            });
+        }
+        Ok(shown)
     }
 
     /// What a conversion of the captures that the names stand for would write.
-    fn of_inputs(&self, messages: &Messages) -> anyhow::Result<Vec<Shown>> {
+    fn of_inputs(&self, messages: &Messages, outcome: &mut Outcome) -> anyhow::Result<Vec<Shown>> {
         let paths: Vec<PathBuf> = self.names.iter().map(PathBuf::from).collect();
         let paths = inputs::expand(&paths)?;
         let (sources, survey) = inputs::survey(&paths);
@@ -148,11 +173,19 @@ impl Schema {
             if source.has_ticks() {
                 continue;
             }
-            let Input::Datagrams(capture) = source.open(path)? else {
-                continue;
+            let capture = match source.open(path) {
+                Ok(Input::Datagrams(capture)) => capture,
+                Ok(Input::Ticks(_)) => continue,
+                Err(error) if paths.len() > 1 => {
+                    messages.warning(error);
+                    *outcome = Outcome::Flawed;
+                    continue;
+                }
+                Err(error) => return Err(error.into()),
             };
             let name = inputs::name(path);
-            let found = inspect::datagrams(&name, *capture, &formats, &|_| bar.tick())?;
+            let progress = progress::meter(&bar);
+            let found = inspect::datagrams(&name, *capture, &formats, &progress)?;
             for (number, packet) in found.report.packets.keys() {
                 seen.entry(*number).or_default().push(*packet);
             }
@@ -205,6 +238,7 @@ fn is_input(formats: &Formats, name: &str) -> bool {
 fn columns(shown: &[Shown]) -> String {
     let mut text = String::new();
     for (number, shown) in shown.iter().enumerate() {
+        let mut used = BTreeSet::new();
         let layout = &shown.layout;
         let space = if number > 0 { "\n" } else { "" };
         let _ = writeln!(text, "{space}{} ({})", layout.title, layout.name);
@@ -213,11 +247,39 @@ fn columns(shown: &[Shown]) -> String {
                 let _ = writeln!(text, "\n{}/{name}", layout.name);
                 for column in columns {
                     let _ = writeln!(text, "  {}", column.line());
+                    used.insert(column.said("enum").to_string());
                 }
             }
         }
+        names_of_values(&mut text, layout, &used);
     }
     text
+}
+
+/// The names of values that these columns use.
+fn names_of_values(text: &mut String, layout: &Layout, used: &BTreeSet<String>) {
+    const WIDTH: usize = 96;
+    let mut enums = layout
+        .enums
+        .iter()
+        .filter(|names| used.contains(&names.name))
+        .peekable();
+    if enums.peek().is_some() {
+        let _ = writeln!(text, "\nnames of values");
+    }
+    for names in enums {
+        let mut line = format!("  {}:", names.name);
+        for (position, (value, name)) in tables::values_of(layout, names).iter().enumerate() {
+            let entry = format!(" {value} {name}");
+            line.push_str(if position > 0 { "," } else { "" });
+            if line.chars().count() + entry.chars().count() > WIDTH {
+                let _ = writeln!(text, "{line}");
+                line = "   ".into();
+            }
+            line.push_str(&entry);
+        }
+        let _ = writeln!(text, "{line}");
+    }
 }
 
 fn format<'a>(formats: &'a Formats, name: &str) -> anyhow::Result<&'a Arc<Layout>> {

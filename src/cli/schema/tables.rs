@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use crate::decode::{Selection, TablePlan};
 use crate::layout::{Enum, EnumKind, Layout};
 use crate::sink::type_name;
+use crate::text::printable;
 
 /// A column as a conversion would write it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,9 +34,16 @@ impl Column {
     }
 
     pub(super) fn line(&self) -> String {
-        let said = |key: &str| self.said(key);
         let kind = self.kind();
-        let mut line = format!("{:<36} {kind:<20} {:<8}", self.name, said("unit"));
+        // iRacing's units name the enum.
+        let unit = Some(self.said("unit")).filter(|unit| *unit != self.said("enum"));
+        let said = |key: &str| printable(self.said(key));
+        let name = printable(&self.name);
+        let mut line = format!(
+            "{:<36} {kind:<20} {:<8}",
+            name,
+            printable(unit.unwrap_or_default())
+        );
         if !said("enum").is_empty() {
             let _ = write!(line, " [{}]", said("enum"));
         }

@@ -1,10 +1,13 @@
 //! What the session string says of each session of the weekend: where, what,
 //! who drove, and how it ended.
 
+use std::collections::HashMap;
+
 use super::{Node, Session};
 
 /// What is told of a session, by its place in the session string.
-const ABOUT: [(&str, [&str; 2]); 12] = [
+const ABOUT: [(&str, [&str; 2]); 13] = [
+    ("track", ["WeekendInfo", "TrackDisplayName"]),
     ("track_configuration", ["WeekendInfo", "TrackConfigName"]),
     ("track_length", ["WeekendInfo", "TrackLength"]),
     ("weather", ["WeekendInfo", "TrackSkies"]),
@@ -36,6 +39,9 @@ const OF_DRIVER: [(&str, &str); 7] = [
     ("licence", "LicString"),
 ];
 
+/// Several times what the simulator has room for.
+const MOST_DRIVERS: usize = 256;
+
 /// A name and what stands there.
 pub type Entry = (String, String);
 
@@ -46,8 +52,8 @@ pub struct WeekendDriver {
     pub facts: Vec<Entry>,
     /// Completed laps, as the results of the session have them.
     pub laps: Option<u64>,
-    /// Number and time in seconds of the fastest lap.
-    pub best: Option<(i64, f64)>,
+    /// The fastest lap: its number, if that is known, and its time in seconds.
+    pub best: Option<(Option<i64>, f64)>,
 }
 
 impl Session {
@@ -58,15 +64,12 @@ impl Session {
             let text = session?.get(key)?.text()?;
             Some((name.to_string(), text.to_string()))
         });
-        let all = ABOUT.iter().filter_map(|(name, [section, key])| {
+        let mut all = ABOUT.iter().filter_map(|(name, [section, key])| {
             let text = self.root.get(section)?.get(key)?.text()?;
             Some((name.to_string(), text.to_string()))
         });
-        let track = text(
-            self.root.get("WeekendInfo").unwrap_or(&self.root),
-            "TrackDisplayName",
-        );
-        let track = track.map(|track| ("track".to_string(), track.to_string()));
+        // What is called by its track and kind has these first.
+        let track: Vec<Entry> = all.by_ref().take(1).collect();
         // 0 is what tests and offline sessions have.
         (track.into_iter().chain(own).chain(all))
             .filter(|(_, text)| !text.is_empty() && text != "0")
@@ -88,7 +91,10 @@ impl Session {
         let results = self
             .of_number(number)
             .and_then(|session| session.get("ResultsPositions"));
-        let results = results.map(Node::items).unwrap_or_default();
+        let results = results.map(Node::items).unwrap_or_default().iter();
+        let results: HashMap<&str, &Node> = results
+            .filter_map(|result| Some((text(result, "CarIdx")?, result)))
+            .collect();
         let drivers = drivers.map(Node::items).unwrap_or_default().iter();
         let is_racing = |driver: &&Node| {
             let is_set = |key: &str| text(driver, key) == Some("1");
@@ -101,9 +107,7 @@ impl Session {
                 Some((name.to_string(), text.to_string()))
             });
             let mut facts: Vec<Entry> = facts.collect();
-            let result = results
-                .iter()
-                .find(|result| number_of(result, "CarIdx") == Some(car as f64));
+            let result = results.get(text(driver, "CarIdx")?);
             let number = |key: &str| number_of(result?, key);
             if let Some(position) = number("Position").filter(|position| *position > 0.0) {
                 facts.push(("position".into(), position.to_string()));
@@ -115,10 +119,11 @@ impl Session {
                 laps: number("LapsComplete")
                     .filter(|laps| *laps >= 0.0)
                     .map(|laps| laps as u64),
-                best: number("FastestLap").map(|lap| lap as i64).zip(fastest),
+                best: fastest.map(|time| (number("FastestLap").map(|lap| lap as i64), time)),
             })
         };
-        drivers.filter(is_racing).filter_map(driver).collect()
+        let racing = drivers.filter(is_racing).take(MOST_DRIVERS);
+        racing.filter_map(driver).collect()
     }
 
     fn of_number(&self, number: i64) -> Option<&Node> {

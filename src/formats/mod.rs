@@ -58,9 +58,58 @@ pub struct Formats {
     layouts: Vec<Arc<Layout>>,
     /// What is known beforehand of each layout.
     given: Vec<Given>,
-    /// Positions of the layouts, the surest marks first: what a datagram says
-    /// of itself outweighs its length.
-    order: Vec<usize>,
+    /// The layouts, the surest marks first: what a datagram says of itself
+    /// outweighs its length.
+    order: Vec<Glance>,
+}
+
+/// What rules a format out at a glance, for most datagrams: bytes of its first
+/// mark, side by side with those of all formats.
+#[derive(Debug, Clone, Copy)]
+struct Glance {
+    /// Position of the format.
+    layout: usize,
+    offset: usize,
+    mask: u64,
+    value: u64,
+}
+
+impl Glance {
+    /// One for each value of the first mark; without a mark, all may be of it.
+    fn of(number: usize, layout: &Layout) -> Vec<Glance> {
+        let Some(mark) = layout.matches.first() else {
+            return vec![Glance {
+                layout: number,
+                offset: 0,
+                mask: 0,
+                value: 0,
+            }];
+        };
+        let values = mark.values.iter();
+        values
+            .map(|value| Glance {
+                layout: number,
+                offset: mark.offset,
+                mask: word(&vec![0xFF; value.len()], 0),
+                value: word(value, 0),
+            })
+            .collect()
+    }
+
+    fn could_be(self, payload: &[u8]) -> bool {
+        word(payload, self.offset) & self.mask == self.value
+    }
+}
+
+/// The eight bytes at `offset`, zero where there are none.
+fn word(bytes: &[u8], offset: usize) -> u64 {
+    let rest = bytes.get(offset..).unwrap_or_default();
+    if let Some(word) = rest.first_chunk() {
+        return u64::from_le_bytes(*word);
+    }
+    let mut word = [0; 8];
+    word[..rest.len()].copy_from_slice(rest);
+    u64::from_le_bytes(word)
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -132,10 +181,13 @@ impl Formats {
                 layout.ports.is_empty(),
             )
         });
+        let order = order.into_iter();
         Formats {
+            order: order
+                .flat_map(|number| Glance::of(number, &layouts[number]))
+                .collect(),
             layouts,
             given,
-            order,
         }
     }
 
@@ -242,12 +294,15 @@ impl Formats {
     /// its marks, by the packet id that it states, and by its length.
     pub fn recognise(&self, payload: &[u8], port: u16) -> Recognised {
         let mut nearest = Recognised::Unrecognised;
-        for number in &self.order {
-            let layout = &self.layouts[*number];
+        for glance in &self.order {
+            if !glance.could_be(payload) {
+                continue;
+            }
+            let layout = &self.layouts[glance.layout];
             if !layout.could_be(payload, port) {
                 continue;
             }
-            match self.packet(*number, payload) {
+            match self.packet(glance.layout, payload) {
                 found @ Recognised::Packet { .. } => return found,
                 // Another layout may fit better.
                 other if self.is_nearer(other, nearest) => nearest = other,

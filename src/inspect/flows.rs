@@ -1,7 +1,8 @@
 //! Who sent to whom: the pairs of sender and receiver of a capture.
 
-use std::collections::HashMap;
 use std::net::SocketAddr;
+
+use ahash::HashMap;
 
 use crate::decode::Tally;
 

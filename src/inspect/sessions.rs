@@ -2,9 +2,10 @@
 //! drove, which laps were completed. What says so is in the layouts; no game is
 //! known here.
 
-use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
+
+use ahash::HashMap;
 
 use super::laps::{Laps, Moment};
 use super::timeline::{Timeline, Turn};
@@ -235,14 +236,16 @@ impl Sessions {
                 position
             }
         };
-        self.current.insert(seen.sender, position);
+        if self.last.is_none_or(|(_, _, last)| last != position) {
+            self.current.insert(seen.sender, position);
+        }
         self.last = Some((seen.sender, id, position));
         Some(position)
     }
 
     /// All sessions in time order.
     pub(super) fn finish(self) -> Vec<Session> {
-        let mut before: HashMap<(String, Option<IpAddr>), usize> = HashMap::new();
+        let mut before: HashMap<(String, Option<IpAddr>), usize> = HashMap::default();
         let mut list = self.list;
         for position in 0..list.len() {
             let key = (

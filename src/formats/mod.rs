@@ -72,6 +72,8 @@ struct Glance {
     offset: usize,
     mask: u64,
     value: u64,
+    /// Whether there is nothing more to look at.
+    is_all: bool,
 }
 
 impl Glance {
@@ -83,8 +85,11 @@ impl Glance {
                 offset: 0,
                 mask: 0,
                 value: 0,
+                is_all: layout.ports.is_empty(),
             }];
         };
+        let is_all =
+            |value: &[u8]| value.len() <= 8 && layout.matches.len() == 1 && layout.ports.is_empty();
         let values = mark.values.iter();
         values
             .map(|value| Glance {
@@ -92,12 +97,18 @@ impl Glance {
                 offset: mark.offset,
                 mask: word(&vec![0xFF; value.len()], 0),
                 value: word(value, 0),
+                is_all: is_all(value),
             })
             .collect()
     }
 
-    fn could_be(self, payload: &[u8]) -> bool {
-        word(payload, self.offset) & self.mask == self.value
+    /// Whether a payload that begins with the word `start` bears the mark.
+    fn could_be(self, start: u64, payload: &[u8]) -> bool {
+        let word = match self.offset {
+            0 => start,
+            offset => word(payload, offset),
+        };
+        word & self.mask == self.value
     }
 }
 
@@ -294,12 +305,13 @@ impl Formats {
     /// its marks, by the packet id that it states, and by its length.
     pub fn recognise(&self, payload: &[u8], port: u16) -> Recognised {
         let mut nearest = Recognised::Unrecognised;
+        let start = word(payload, 0);
         for glance in &self.order {
-            if !glance.could_be(payload) {
+            if !glance.could_be(start, payload) {
                 continue;
             }
-            let layout = &self.layouts[glance.layout];
-            if !layout.could_be(payload, port) {
+            let is_whole = glance.is_all && payload.len() >= glance.offset + 8;
+            if !is_whole && !self.layouts[glance.layout].could_be(payload, port) {
                 continue;
             }
             match self.packet(glance.layout, payload) {

@@ -3,6 +3,7 @@
 //! at the head of each datagram, and into those that tell of a session. How it
 //! is shown is the CLI's affair.
 
+mod ahead;
 mod flows;
 mod laps;
 mod sessions;
@@ -14,7 +15,7 @@ pub use laps::Laps;
 pub use sessions::{AboutSession, BestLap, Driver, Session};
 pub use timeline::Timeline;
 
-use crate::capture::{Capture, CaptureError, Container, Packing, TickFile};
+use crate::capture::{Capture, CaptureError, Container, Datagram, Packing, TickFile};
 use crate::decode::{CaptureReport, Streams, Tally};
 use crate::formats::{Formats, iracing};
 use flows::Flows;
@@ -91,9 +92,6 @@ impl Inspection {
     }
 }
 
-/// How often the caller hears of progress.
-const PROGRESS_BYTES: u64 = 4 << 20;
-
 /// Looks through a capture of datagrams to its end. `progress` is told the
 /// position in the file now and then.
 ///
@@ -101,7 +99,7 @@ const PROGRESS_BYTES: u64 = 4 << 20;
 /// If reading fails.
 pub fn datagrams(
     name: &str,
-    mut capture: Capture,
+    capture: Capture,
     formats: &Formats,
     progress: &dyn Fn(u64),
 ) -> Result<Inspection, CaptureError> {
@@ -110,37 +108,33 @@ pub fn datagrams(
     let mut flows = Flows::default();
     let mut streams = Streams::default();
     let mut sessions = Sessions::default();
-    let mut told = 0;
-    while let Some(datagram) = capture.next_datagram()? {
+    let look = |datagram: &Datagram<'_>| {
         let (time, payload) = (datagram.time, datagram.payload);
         tally.see(time, payload.len());
         let flow = flows.see(datagram.source, datagram.destination, time, payload.len());
-        if let Some((number, packet)) = report.recognise(formats, &datagram, false) {
-            if let Some(flow) = flow {
-                flow.note_format(number);
-            }
-            let layout = &formats.layouts()[number];
-            report
-                .tally(number, layout, packet)
-                .see(time, payload.len());
-            let sender = datagram.source.ip();
-            let given = formats.games_of(number);
-            let games = streams.note((number, layout), sender, payload, datagram.offset, given);
-            sessions.see(&Seen {
-                layout,
-                packet,
-                sender: (number, sender),
-                time,
-                payload,
-                games,
-            });
+        let Some((number, packet)) = report.recognise(formats, datagram, false) else {
+            return;
+        };
+        if let Some(flow) = flow {
+            flow.note_format(number);
         }
-        let position = capture.position();
-        if position.saturating_sub(told) >= PROGRESS_BYTES {
-            told = position;
-            progress(position);
-        }
-    }
+        let layout = &formats.layouts()[number];
+        report
+            .tally(number, layout, packet)
+            .see(time, payload.len());
+        let sender = datagram.source.ip();
+        let given = formats.games_of(number);
+        let games = streams.note((number, layout), sender, payload, datagram.offset, given);
+        sessions.see(&Seen {
+            layout,
+            packet,
+            sender: (number, sender),
+            time,
+            payload,
+            games,
+        });
+    };
+    let capture = ahead::read(capture, look, progress)?;
     report.finish(&capture, streams);
     Ok(Inspection {
         contents: Contents::Datagrams(Datagrams {

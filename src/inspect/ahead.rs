@@ -1,0 +1,123 @@
+//! Reading ahead: one thread walks through the capture and finds the datagrams,
+//! another looks into them. Either takes about as long.
+
+use std::net::SocketAddr;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+use memmap2::Mmap;
+
+use crate::capture::{Capture, CaptureError, Datagram};
+
+/// Datagrams that are handed over at a time …
+const BATCH_DATAGRAMS: usize = 4_096;
+/// … or bytes of those that do not lie in the map.
+const BATCH_BYTES: usize = 1 << 20;
+/// Batches that wait to be looked at.
+const BATCHES_AHEAD: usize = 4;
+
+/// Datagrams in the order of the file.
+#[derive(Default)]
+struct Batch {
+    found: Vec<Found>,
+    /// Payloads that do not lie in the map.
+    bytes: Vec<u8>,
+    /// How much of the file was read.
+    position: u64,
+}
+
+struct Found {
+    time: i64,
+    start: i64,
+    source: SocketAddr,
+    destination: SocketAddr,
+    offset: u64,
+    payload: Payload,
+}
+
+enum Payload {
+    Mapped(Range<usize>),
+    Copied(Range<usize>),
+}
+
+/// Calls `look` with every datagram of a capture and `progress` with the position
+/// now and then; gives the capture back, read to its end.
+///
+/// # Errors
+/// If reading fails.
+pub(super) fn read(
+    capture: Capture,
+    mut look: impl FnMut(&Datagram<'_>),
+    progress: &dyn Fn(u64),
+) -> Result<Capture, CaptureError> {
+    let map = capture.mapping().cloned();
+    let (sender, receiver) = sync_channel(BATCHES_AHEAD);
+    std::thread::scope(|scope| {
+        let reader = scope.spawn(move || walk(capture, &sender));
+        look_at(&receiver, map.as_ref(), &mut look, progress);
+        match reader.join() {
+            Ok(capture) => capture,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
+}
+
+fn walk(mut capture: Capture, sender: &SyncSender<Batch>) -> Result<Capture, CaptureError> {
+    let mut batch = Batch::default();
+    while let Some(datagram) = capture.next_datagram()? {
+        let length = datagram.payload.len();
+        let payload = match datagram.mapped_at {
+            Some(at) => Payload::Mapped(at..at + length),
+            None => {
+                let at = batch.bytes.len();
+                batch.bytes.extend_from_slice(datagram.payload);
+                Payload::Copied(at..at + length)
+            }
+        };
+        batch.found.push(Found {
+            time: datagram.time,
+            start: datagram.start,
+            source: datagram.source,
+            destination: datagram.destination,
+            offset: datagram.offset,
+            payload,
+        });
+        if batch.found.len() >= BATCH_DATAGRAMS || batch.bytes.len() >= BATCH_BYTES {
+            batch.position = capture.position();
+            // Nobody looks any more if looking has panicked.
+            let _ = sender.send(std::mem::take(&mut batch));
+            batch.found.reserve(BATCH_DATAGRAMS);
+        }
+    }
+    batch.position = capture.position();
+    let _ = sender.send(batch);
+    Ok(capture)
+}
+
+fn look_at(
+    batches: &Receiver<Batch>,
+    map: Option<&Arc<Mmap>>,
+    look: &mut impl FnMut(&Datagram<'_>),
+    progress: &dyn Fn(u64),
+) {
+    for batch in batches {
+        for found in &batch.found {
+            let (payload, mapped_at) = match (&found.payload, map) {
+                (Payload::Mapped(range), Some(map)) => (&map[range.clone()], Some(range.start)),
+                (Payload::Mapped(_), None) => unreachable!("what is mapped has a map"),
+                (Payload::Copied(range), _) => (&batch.bytes[range.clone()], None),
+            };
+            look(&Datagram {
+                time: found.time,
+                source: found.source,
+                destination: found.destination,
+                payload,
+                start: found.start,
+                offset: found.offset,
+                mapped_at,
+            });
+        }
+        progress(batch.position);
+    }
+}

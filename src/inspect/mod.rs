@@ -83,6 +83,17 @@ impl Inspection {
         }
     }
 
+    /// The names of the formats that a flow had datagrams of.
+    pub fn formats_of(&self, flow: &Flow) -> Vec<&str> {
+        let seen = self.report.packets.iter();
+        let mut names: Vec<&str> = seen
+            .filter(|((format, _), _)| flow.formats.contains(format))
+            .map(|(_, seen)| seen.format.as_str())
+            .collect();
+        names.dedup();
+        names
+    }
+
     /// Datagrams or ticks.
     pub fn records(&self) -> u64 {
         match &self.contents {

@@ -295,7 +295,8 @@ fn no_tick_is_a_mixture_of_two_however_fast_they_come() {
         assert!(last <= published);
         // What is not there was counted, from when the simulator was found.
         let counted = (done.number("ticks") + done.number("lost")) as i32;
-        let all = last - first + 1..=last;
+        // A stall may cost the very last ones.
+        let all = last - first + 1..=published;
         assert!(all.contains(&counted), "{all:?}: {}", done.report);
         assert!(done.number("missed") > 0, "nobody reads so fast");
         assert_eq!(done.code, Some(3));

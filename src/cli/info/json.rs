@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::Looked;
 use crate::capture::{Framing, InterfaceDetails, PcapDetails, PcapNgDetails};
 use crate::cli::capture_json::{self, moment, seconds};
-use crate::inspect::{Contents, Datagrams, Driver, Inspection, Session, Ticks};
+use crate::inspect::{Contents, Datagrams, Driver, Flow, Inspection, Session, Ticks};
 use crate::layout::Told;
 
 pub(super) fn object(looked: &Looked) -> Value {
@@ -120,11 +120,11 @@ fn recording(ticks: &Ticks) -> Value {
 }
 
 fn flows(inspection: &Inspection, datagrams: &Datagrams) -> Value {
-    let flow = |flow: &crate::inspect::Flow| {
+    let flow = |flow: &Flow| {
         let mut object = capture_json::tally(&flow.tally);
         object["source"] = flow.source.to_string().into();
         object["destination"] = flow.destination.to_string().into();
-        object["formats"] = super::report::formats_of(inspection, flow).into();
+        object["formats"] = inspection.formats_of(flow).into();
         object
     };
     datagrams.flows.iter().map(flow).collect::<Vec<_>>().into()

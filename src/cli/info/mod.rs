@@ -1,9 +1,11 @@
 //! `simtel info`: what is in captures. The arguments and the reading; how it is
-//! shown to people is in `report` and `overview`, to programs in `json`.
+//! shown to people is in `report`, `session` and `overview`, to programs in `json`.
 
 mod json;
 mod overview;
 mod report;
+mod session;
+mod words;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! Several captures at a glance: a line each, and the total.
 
 use super::Looked;
-use super::report::{lap_time, length, moment, plural};
+use super::words::{lap_time, length, moment, plural};
 use crate::cli::columns::{Columns, Side};
 use crate::cli::messages::{DIM, PLAIN, STRONG, WARNING};
 use crate::cli::values;

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 
-use super::text::{Cells, Numbers, RowFormat};
+use super::text::{Cell, Column, Pen, RowFormat};
 
 pub(super) struct Csv {
     pub schema: SchemaRef,
@@ -19,27 +19,25 @@ impl RowFormat for Csv {
         Ok(writer.into_inner()?)
     }
 
-    fn rows(&self, batch: &RecordBatch, out: &mut Vec<u8>) {
-        let columns = Cells::of(batch);
-        let mut numbers = Numbers::default();
+    fn rows(&self, batch: &RecordBatch, pen: &mut Pen) {
+        let mut columns = Column::of(batch);
         let mut quoted: HashMap<&str, Vec<u8>> = HashMap::new();
+        // A row of cells that are no texts, each with a comma.
+        let row_length = columns.len() * (Column::WIDEST + 1);
         for row in 0..batch.num_rows() {
-            for (position, column) in columns.iter().enumerate() {
-                if position > 0 {
-                    out.push(b',');
-                }
-                if column.is_null(row) {
-                    continue;
-                }
-                match column.text(row) {
-                    Some(text) => {
+            pen.reserve(row_length);
+            for column in &mut columns {
+                match column.cell(row) {
+                    Cell::Null => {}
+                    Cell::Text(text) => {
                         let field = quoted.entry(text).or_insert_with(|| quote(text));
-                        out.extend_from_slice(field);
+                        pen.long(field, row_length);
                     }
-                    None => column.write_number(row, &mut numbers, out),
+                    Cell::Plain => column.write(row, pen),
                 }
+                pen.byte(b',');
             }
-            out.push(b'\n');
+            pen.replace_last(b'\n');
         }
     }
 

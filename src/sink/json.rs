@@ -4,11 +4,11 @@
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 
-use super::text::{Cells, Numbers, RowFormat};
+use super::text::{Cell, Column, Label, Pen, RowFormat};
 
 pub(super) struct Json {
     /// `"name":` for each column, with what separates it from the one before.
-    keys: Vec<Vec<u8>>,
+    keys: Vec<Label>,
     as_array: bool,
 }
 
@@ -19,7 +19,7 @@ impl Json {
             let mut key = vec![if position == 0 { b'{' } else { b',' }];
             write_string(field.name(), &mut key);
             key.push(b':');
-            key
+            Label::new(&key)
         });
         Json {
             keys: keys.collect(),
@@ -37,21 +37,41 @@ impl RowFormat for Json {
         })
     }
 
-    fn rows(&self, batch: &RecordBatch, out: &mut Vec<u8>) {
-        let columns = Cells::of(batch);
-        let mut numbers = Numbers::default();
+    fn rows(&self, batch: &RecordBatch, pen: &mut Pen) {
+        let mut columns = Column::of(batch);
+        let mut string = Vec::new();
+        // Keys, cells that are no texts, quotes around them, and what ends the row.
+        let keys = self.keys.iter().map(Label::len).sum::<usize>();
+        let row_length = keys + columns.len() * (Column::WIDEST + 2) + 3;
         for row in 0..batch.num_rows() {
+            pen.reserve(row_length);
             if row > 0 {
-                out.extend_from_slice(if self.as_array { b",\n" } else { b"\n" });
+                if self.as_array {
+                    pen.byte(b',');
+                }
+                pen.byte(b'\n');
             }
-            for (column, key) in columns.iter().zip(&self.keys) {
-                out.extend_from_slice(key);
-                write_cell(column, row, &mut numbers, out);
+            for (column, key) in columns.iter_mut().zip(&self.keys) {
+                pen.label(key);
+                match column.cell(row) {
+                    Cell::Text(text) => {
+                        string.clear();
+                        write_string(text, &mut string);
+                        pen.long(&string, row_length);
+                    }
+                    Cell::Plain if column.is_wide() => {
+                        pen.byte(b'"');
+                        column.write(row, pen);
+                        pen.byte(b'"');
+                    }
+                    Cell::Plain if column.is_finite(row) => column.write(row, pen),
+                    Cell::Plain | Cell::Null => pen.long(b"null", 0),
+                }
             }
-            out.push(b'}');
+            pen.byte(b'}');
         }
         if !self.as_array {
-            out.push(b'\n');
+            pen.byte(b'\n');
         }
     }
 
@@ -65,25 +85,6 @@ impl RowFormat for Json {
             (true, false) => b"\n]\n",
             (false, _) => b"",
         }
-    }
-}
-
-fn write_cell(column: &Cells<'_>, row: usize, numbers: &mut Numbers, out: &mut Vec<u8>) {
-    let is_finite = match column {
-        Cells::F32(array) => array.value(row).is_finite(),
-        Cells::F64(array) => array.value(row).is_finite(),
-        _ => true,
-    };
-    if column.is_null(row) || !is_finite {
-        out.extend_from_slice(b"null");
-    } else if let Some(text) = column.text(row) {
-        write_string(text, out);
-    } else if matches!(column, Cells::U64(_) | Cells::I64(_) | Cells::Time(_)) {
-        out.push(b'"');
-        column.write_number(row, numbers, out);
-        out.push(b'"');
-    } else {
-        column.write_number(row, numbers, out);
     }
 }
 

@@ -179,11 +179,11 @@ fn timed(datagrams: impl IntoIterator<Item = (f64, Vec<u8>)>) -> Vec<u8> {
 #[test]
 fn forza_laps_races_pauses_and_rewinds() {
     let place = Workplace::new();
-    let mut datagrams = Vec::new();
-    let mut time = 0.0;
-    let mut drive = |car, lap, last_lap, from: f32, until: f32, is_race_on| {
+    let mut datagrams: Vec<(f64, Vec<u8>)> = Vec::new();
+    // So many datagrams, a tenth of a second apart, with the race time from there on.
+    let mut drive = |car, lap, last_lap, from: f32, count: usize, step: f32, is_race_on| {
         let mut race_time = from;
-        while race_time < until {
+        for _ in 0..count {
             let dash = Dash {
                 car,
                 is_race_on,
@@ -191,48 +191,22 @@ fn forza_laps_races_pauses_and_rewinds() {
                 lap,
                 last_lap,
             };
-            datagrams.push((time, dash.bytes()));
-            time += 0.1;
-            race_time += 0.1;
+            datagrams.push((datagrams.len() as f64 * 0.1, dash.bytes()));
+            race_time += step;
         }
     };
     // Two laps, a menu of five seconds in the second one, and a rewind.
-    drive(1_000, 0, 0.0, 0.5, 60.0, true);
-    drive(1_000, 1, 59.5, 60.0, 80.0, true);
-    drive(0, 0, 0.0, 0.0, 5.0, false);
-    drive(1_000, 1, 59.5, 80.0, 100.0, true);
-    drive(1_000, 1, 59.5, 97.0, 121.0, true);
-    drive(1_000, 2, 61.25, 121.0, 125.0, true);
+    drive(1_000, 0, 0.0, 0.5, 595, 0.1, true);
+    drive(1_000, 1, 59.5, 60.0, 200, 0.1, true);
+    drive(0, 0, 0.0, 0.0, 50, 0.1, false);
+    drive(1_000, 1, 59.5, 80.0, 200, 0.1, true);
+    drive(1_000, 1, 59.5, 97.0, 240, 0.1, true);
+    drive(1_000, 2, 61.25, 121.0, 40, 0.1, true);
     // Free roam: no race time, no lap.
-    for _ in 0..50 {
-        let dash = Dash {
-            car: 1_000,
-            is_race_on: true,
-            race_time: 0.0,
-            lap: 0,
-            last_lap: 0.0,
-        };
-        datagrams.push((time, dash.bytes()));
-        time += 0.1;
-    }
-    let mut drive = |car, lap, last_lap, from: f32, until: f32, is_race_on| {
-        let mut race_time = from;
-        while race_time < until {
-            let dash = Dash {
-                car,
-                is_race_on,
-                race_time,
-                lap,
-                last_lap,
-            };
-            datagrams.push((time, dash.bytes()));
-            time += 0.1;
-            race_time += 0.1;
-        }
-    };
+    drive(1_000, 0, 0.0, 0.0, 50, 0.0, true);
     // The race again, and another car.
-    drive(1_000, 0, 0.0, 0.2, 20.0, true);
-    drive(2_000, 0, 0.0, 20.0, 40.0, true);
+    drive(1_000, 0, 0.0, 0.2, 198, 0.1, true);
+    drive(2_000, 0, 0.0, 20.0, 200, 0.1, true);
     place.write("forza.pcap", timed(datagrams));
 
     let found = object(&place, &["forza.pcap"]);

@@ -21,6 +21,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use memmap2::Mmap;
 
+use crate::clock::widen;
+
 pub use container::{Container, Framing, InterfaceDetails, Packing, PcapDetails, PcapNgDetails};
 pub use ibt::{Patch, TickEncoder, TickFile, TickSchema, Variable, VariableType};
 pub use write::{Arrival, CaptureFormat, Encoder, InterfaceStatistics};
@@ -118,8 +120,7 @@ pub struct PacketCounts {
 impl PacketCounts {
     fn see(&mut self, time: i64, last: i64) {
         self.backwards += u64::from(time < last);
-        let (earliest, latest) = self.span.unwrap_or((time, time));
-        self.span = Some((earliest.min(time), latest.max(time)));
+        widen(&mut self.span, time);
     }
 }
 

@@ -1,8 +1,8 @@
 //! What was read of a capture, for programs: the part that all reports have.
 
-use chrono::{DateTime, SecondsFormat};
 use serde_json::{Value, json};
 
+use crate::clock;
 use crate::decode::{CaptureReport, Refused, Tally};
 
 /// Counts by packet and sender, what was refused, what is damaged.
@@ -72,7 +72,7 @@ pub(super) fn tally(tally: &Tally) -> Value {
 /// A moment to the nanosecond: as a number it would be longer than what JSON
 /// readers take for one.
 pub(super) fn moment(nanoseconds: i64) -> String {
-    DateTime::from_timestamp_nanos(nanoseconds).to_rfc3339_opts(SecondsFormat::Nanos, true)
+    clock::rfc3339(nanoseconds)
 }
 
 pub(super) fn seconds(nanoseconds: i64) -> f64 {

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::capture::{Capture, Damage, Datagram, PacketCounts, TickFile};
+use crate::clock::widen;
 use crate::formats::iracing::{self, Session};
 use crate::formats::{Formats, Recognised};
 use crate::layout::Layout;
@@ -206,8 +207,7 @@ impl CaptureReport {
     }
 
     pub(super) fn see(&mut self, time: i64) {
-        let (first, last) = self.span.unwrap_or((time, time));
-        self.span = Some((first.min(time), last.max(time)));
+        widen(&mut self.span, time);
     }
 
     /// The tally of a packet of the format at `number`.

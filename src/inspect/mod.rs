@@ -94,6 +94,14 @@ impl Inspection {
         names
     }
 
+    /// Datagrams of known games, or ticks.
+    pub fn recognised(&self) -> u64 {
+        match &self.contents {
+            Contents::Datagrams(_) => self.report.decoded_datagrams(),
+            Contents::Ticks(ticks) => ticks.ticks as u64,
+        }
+    }
+
     /// Datagrams or ticks.
     pub fn records(&self) -> u64 {
         match &self.contents {

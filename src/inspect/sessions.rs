@@ -9,7 +9,8 @@ use ahash::HashMap;
 
 use super::laps::{Laps, Moment};
 use super::timeline::{Timeline, Turn};
-use crate::layout::{About, CarField, DriverFact, Games, Layout, Place, Scalar, Told};
+use crate::clock::widen;
+use crate::layout::{About, CarField, DriverFact, Games, Layout, Place, Told};
 
 /// More sessions than this are not followed.
 const MOST_SESSIONS: usize = 250;
@@ -116,6 +117,11 @@ impl Driver {
 }
 
 impl Session {
+    /// The player's own car.
+    pub fn player_driver(&self) -> Option<&Driver> {
+        self.driver(self.player?)
+    }
+
     pub fn driver(&self, car: usize) -> Option<&Driver> {
         self.drivers.iter().find(|driver| driver.car == car)
     }
@@ -337,8 +343,7 @@ impl Open {
         session.datagrams += 1;
         // 0 is no time.
         if time != 0 {
-            let (first, last) = session.span.unwrap_or((time, time));
-            session.span = Some((first.min(time), last.max(time)));
+            widen(&mut session.span, time);
         }
         let clock = rules.clock.as_ref();
         let clock = clock
@@ -418,7 +423,7 @@ impl Open {
         } = *seen;
         // Mostly the same as before, and names take time to find.
         if let [fact] = about.facts.as_slice()
-            && !is_text(fact.place)
+            && !fact.place.scalar.is_text()
         {
             let bits = fact.place.read_bits(payload);
             if self.about[number].replace(bits) == Some(bits) && self.games == games {
@@ -446,7 +451,8 @@ impl Open {
             let place = field.place(&[car]);
             let bits = place.read_bits(payload);
             let known = &mut known.facts[number];
-            if !is_text(place) && known.as_ref().is_some_and(|(before, _)| *before == bits) {
+            if !place.scalar.is_text() && known.as_ref().is_some_and(|(before, _)| *before == bits)
+            {
                 continue;
             }
             // A name that is gone is no name.
@@ -522,10 +528,6 @@ impl Open {
         }
         session
     }
-}
-
-fn is_text(place: Place) -> bool {
-    matches!(place.scalar, Scalar::Char(_) | Scalar::Latin(_))
 }
 
 /// Several facts as one.

@@ -7,6 +7,7 @@ use super::laps::{Laps, Moment};
 use super::sessions::{AboutSession, BestLap, Driver, Session};
 use super::timeline::Timeline;
 use crate::capture::TickFile;
+use crate::clock::widen;
 use crate::formats::iracing;
 use crate::layout::{Place, Told};
 
@@ -17,8 +18,7 @@ const MOST_SESSIONS: usize = 50;
 struct Open {
     /// The number of its first tick: the times of sessions may overlap.
     tick: usize,
-    first: i64,
-    last: i64,
+    span: Option<(i64, i64)>,
     ticks: u64,
     timeline: Timeline,
     laps: Laps,
@@ -44,15 +44,13 @@ pub(super) fn sessions(ticks: &TickFile, session: &iracing::Session) -> Vec<Sess
         let time = ticks.time(tick);
         let open = sessions.entry(key).or_insert_with(|| Open {
             tick,
-            first: time,
-            last: time,
+            span: None,
             ticks: 0,
             timeline: Timeline::default(),
             laps: Laps::default(),
         });
         open.ticks += 1;
-        open.first = open.first.min(time);
-        open.last = open.last.max(time);
+        widen(&mut open.span, time);
         let clock = ticks.schema().session_time(record);
         if let Some(clock) = clock {
             open.timeline.see(time, clock);
@@ -86,7 +84,7 @@ fn finish(
     player: Option<usize>,
     session: &iracing::Session,
 ) -> Session {
-    let span = has_clock.then_some((open.first, open.last));
+    let span = open.span.filter(|_| has_clock);
     let told = |text: String| Told {
         number: None,
         text: Some(text),

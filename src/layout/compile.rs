@@ -40,7 +40,7 @@ pub(super) fn compile(mut definitions: Definitions) -> Result<Layout, LayoutErro
     };
     let number = |at: &Location, name: &str| {
         let place = place(at, name)?;
-        match place.scalar.is_integer() || matches!(place.scalar, Scalar::F32 | Scalar::F64) {
+        match place.scalar.is_number() {
             true => Ok(place),
             false => Err(at.error(format!("{name} must be a number"))),
         }
@@ -153,7 +153,7 @@ fn enums_of_text(fields: &[Vec<Flat>]) -> Result<HashMap<usize, bool>, LayoutErr
         let Some(enumeration) = field.enumeration else {
             continue;
         };
-        let is_text = matches!(field.scalar, Scalar::Char(_) | Scalar::Latin(_));
+        let is_text = field.scalar.is_text();
         if !is_text && !field.scalar.is_integer() {
             return Err(field
                 .at

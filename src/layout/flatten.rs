@@ -96,12 +96,26 @@ pub(super) struct AxisUse {
     pub(super) parent: String,
 }
 
+impl AxisUse {
+    /// The path of a field beside the array.
+    pub(super) fn sibling(&self, name: &str) -> String {
+        match self.parent.as_str() {
+            "" => name.to_string(),
+            parent => format!("{parent}.{name}"),
+        }
+    }
+}
+
 impl Flat {
     pub(super) fn place(&self) -> Place {
         Place {
             offset: self.offset,
             scalar: self.scalar,
         }
+    }
+
+    pub(super) fn all_axes(&self) -> Vec<usize> {
+        self.axes.iter().map(|used| used.axis).collect()
     }
 
     pub(super) fn row_axes(&self) -> Vec<usize> {

@@ -78,6 +78,16 @@ impl Scalar {
         )
     }
 
+    /// Whether it is any number that has one meaning in all games.
+    pub fn is_number(self) -> bool {
+        self.is_integer() || matches!(self, Scalar::F32 | Scalar::F64)
+    }
+
+    /// Whether it is text within the record.
+    pub fn is_text(self) -> bool {
+        matches!(self, Scalar::Char(_) | Scalar::Latin(_))
+    }
+
     /// Reads a whole number at the start of `bytes`. `None` if the bytes are
     /// too few, the number does not fit, or the type is not an integer.
     pub fn read_integer(self, bytes: &[u8]) -> Option<i64> {

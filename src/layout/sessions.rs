@@ -247,29 +247,23 @@ impl Finder<'_> {
                 enumeration: found.enumeration,
             })
         });
+        let clock = definitions.clock.as_ref();
+        let clock = clock.map(|(at, name)| self.clock(at, name, place));
+        let laps = definitions.lap.as_ref().map(|lap| self.laps(lap));
+        let history = definitions.history.as_ref();
+        let history = history.map(|(at, car, times)| self.history(at, car, times));
+        let over = definitions.over.as_ref().map(|(at, name)| {
+            let packet = self.packet(name);
+            packet.ok_or_else(|| at.error(format!("there is no packet {name}")))
+        });
         Ok(Sessions {
             changes: changes.collect::<Result<_, LayoutError>>()?,
-            clock: match &definitions.clock {
-                Some((at, name)) => Some(self.clock(at, name, place)?),
-                None => None,
-            },
+            clock: clock.transpose()?,
             about: about.collect::<Result<_, LayoutError>>()?,
             drivers: drivers.collect::<Result<_, LayoutError>>()?,
-            laps: match &definitions.lap {
-                Some(lap) => Some(self.laps(lap)?),
-                None => None,
-            },
-            history: match &definitions.history {
-                Some((at, car, times)) => Some(self.history(at, car, times)?),
-                None => None,
-            },
-            over: match &definitions.over {
-                Some((at, name)) => Some(
-                    self.packet(name)
-                        .ok_or_else(|| at.error(format!("there is no packet {name}")))?,
-                ),
-                None => None,
-            },
+            laps: laps.transpose()?,
+            history: history.transpose()?,
+            over: over.transpose()?,
         })
     }
 
@@ -343,10 +337,9 @@ impl Finder<'_> {
     }
 
     fn car_field(&self, field: &Flat) -> CarField {
-        let axes: Vec<usize> = field.axes.iter().map(|used| used.axis).collect();
         CarField {
             cars: field.axes.first().map_or(1, |used| used.length),
-            field: field.strided(&axes, 0),
+            field: field.strided(&field.all_axes(), 0),
         }
     }
 
@@ -369,9 +362,8 @@ impl Finder<'_> {
     ) -> Result<LapFields, LayoutError> {
         let (packet, number_field) = self.of_cars(at, number)?;
         let (other, last_field) = self.of_cars(at, last)?;
-        let axes = |field: &Flat| field.axes.iter().map(|used| used.axis).collect::<Vec<_>>();
         let are_alike = packet == other
-            && axes(number_field) == axes(last_field)
+            && number_field.all_axes() == last_field.all_axes()
             && number_field.scalar.is_integer();
         if !are_alike {
             return Err(at.error(format!(
@@ -403,10 +395,7 @@ impl Finder<'_> {
                 count: Some(count), ..
             } => {
                 let mut fields = self.fields[car.packet].iter();
-                let sibling = match used.parent.as_str() {
-                    "" => count.clone(),
-                    parent => format!("{parent}.{count}"),
-                };
+                let sibling = used.sibling(count);
                 fields.find(|field| field.path == sibling).map(Flat::place)
             }
             _ => None,
@@ -433,17 +422,15 @@ fn seconds(at: &Location, field: &Flat) -> Result<Seconds, LayoutError> {
             )));
         }
     };
-    let is_number = field.scalar.is_integer() || matches!(field.scalar, Scalar::F32 | Scalar::F64);
-    if !is_number {
+    if !field.scalar.is_number() {
         return Err(at.error(format!("{} must be a number", field.path)));
     }
-    let axes: Vec<usize> = field.axes.iter().map(|used| used.axis).collect();
     Ok(Seconds {
-        field: field.strided(&axes, 0),
+        field: field.strided(&field.all_axes(), 0),
         unit,
     })
 }
 
 fn is_tellable(scalar: Scalar) -> bool {
-    scalar.is_integer() || matches!(scalar, Scalar::Char(_) | Scalar::Latin(_))
+    scalar.is_integer() || scalar.is_text()
 }

@@ -239,15 +239,9 @@ impl PacketTables<'_> {
         axes: &[usize],
         own: &[&Flat],
     ) -> Result<Strided, LayoutError> {
-        let parent = own
-            .iter()
-            .flat_map(|field| &field.axes)
-            .find(|used| used.axis == axis)
-            .map_or("", |used| used.parent.as_str());
-        let path = match parent {
-            "" => name.to_string(),
-            parent => format!("{parent}.{name}"),
-        };
+        let mut used = own.iter().flat_map(|field| &field.axes);
+        let used = used.find(|used| used.axis == axis);
+        let path = used.map_or_else(|| name.to_string(), |used| used.sibling(name));
         self.fields
             .iter()
             .find(|field| {

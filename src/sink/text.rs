@@ -13,10 +13,10 @@ use arrow::datatypes::{
     DataType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
     TimestampNanosecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
-use chrono::{DateTime, SecondsFormat};
 
 use super::file::{Completed, OutputFile};
 use super::{Compression, FileSink};
+use crate::clock;
 use crate::decode::{Append, TableSink};
 use crate::lock::lock;
 
@@ -385,9 +385,7 @@ impl Values<'_> {
             Values::F32(values) => float.format(values[row]),
             Values::F64(values) => float.format(values[row]),
             Values::Time(values) => {
-                let moment = DateTime::from_timestamp_nanos(values[row]);
-                let text = moment.to_rfc3339_opts(SecondsFormat::Nanos, true);
-                return pen.short(text.as_bytes());
+                return pen.short(clock::rfc3339(values[row]).as_bytes());
             }
             Values::Bool(array) => match array.value(row) {
                 true => "true",

@@ -29,6 +29,7 @@ fn found(inspection: &Inspection) -> Value {
     object["seconds"] = span
         .map(|(first, last)| seconds(last.saturating_sub(first)))
         .into();
+    object["decoded"] = inspection.recognised().into();
     object["backwards"] = report.counts.backwards.into();
     object["flaws"] = super::flaws(inspection).into();
     match &inspection.contents {
@@ -41,7 +42,6 @@ fn found(inspection: &Inspection) -> Value {
         Contents::Ticks(ticks) => {
             object["container"] = recording(ticks);
             object["ticks"] = ticks.ticks.into();
-            object["decoded"] = ticks.ticks.into();
         }
     }
     let sessions = inspection.sessions.iter().map(session);
@@ -132,7 +132,6 @@ fn flows(inspection: &Inspection, datagrams: &Datagrams) -> Value {
 
 fn session(session: &Session) -> Value {
     let timeline = &session.timeline;
-    let player = session.player.and_then(|car| session.driver(car));
     let about: Map<String, Value> = session
         .about
         .iter()
@@ -165,7 +164,7 @@ fn session(session: &Session) -> Value {
         "is_restart": session.is_restart,
         "about": about,
         "player": session.player,
-        "laps": player.map(laps).unwrap_or_default(),
+        "laps": session.player_driver().map(laps).unwrap_or_default(),
         "best_lap": session.best().map(|(driver, best)| json!({
             "car": driver.car,
             "driver": driver.name(),

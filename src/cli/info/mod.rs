@@ -79,11 +79,7 @@ impl Looked {
 /// A sentence for each thing that is wrong.
 fn flaws(inspection: &Inspection) -> Vec<String> {
     let mut flaws = inspection.report.flaws();
-    let recognised = match &inspection.contents {
-        inspect::Contents::Datagrams(_) => inspection.report.decoded_datagrams(),
-        inspect::Contents::Ticks(ticks) => ticks.ticks as u64,
-    };
-    if recognised == 0 {
+    if inspection.recognised() == 0 {
         flaws.push("there is no telemetry of a known game in it".into());
     }
     flaws

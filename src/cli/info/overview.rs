@@ -5,6 +5,7 @@ use super::words::{lap_time, length, moment, plural};
 use crate::cli::columns::{Columns, Side};
 use crate::cli::messages::{DIM, PLAIN, STRONG, WARNING};
 use crate::cli::values;
+use crate::inspect::Session;
 
 pub(super) fn text(looked: &[Looked]) -> String {
     let mut columns = Columns::new(&[
@@ -48,15 +49,9 @@ pub(super) fn text(looked: &[Looked]) -> String {
         let report = &found.report;
         let span = found.span();
         let duration = span.map_or(0, |(first, last)| last.saturating_sub(first));
-        let laps = found
-            .sessions
-            .iter()
-            .filter_map(|session| Some(session.driver(session.player?)?.laps.laps.len() as u64));
-        let laps: u64 = laps.sum();
-        let best = found.sessions.iter().filter_map(|session| {
-            let best = session.driver(session.player?)?.laps.best();
-            best.map(|(_, seconds)| seconds)
-        });
+        let players = || found.sessions.iter().filter_map(Session::player_driver);
+        let laps: u64 = players().map(|driver| driver.laps.laps.len() as u64).sum();
+        let best = players().filter_map(|driver| Some(driver.laps.best()?.1));
         let sessions = found.sessions.len() as u64;
         total.bytes += report.size.unwrap_or(0);
         total.duration = total.duration.saturating_add(duration);
@@ -72,9 +67,9 @@ pub(super) fn text(looked: &[Looked]) -> String {
         formats.sort_unstable();
         formats.dedup();
         let flaws = super::flaws(found).len();
-        total.flawed += u64::from(one.is_flawed());
+        total.flawed += u64::from(flaws > 0);
         columns.add(
-            if one.is_flawed() { WARNING } else { PLAIN },
+            if flaws > 0 { WARNING } else { PLAIN },
             [
                 one.name.clone(),
                 report.size.map_or(String::new(), values::bytes),

@@ -52,7 +52,7 @@ pub(super) fn text(session: &Session, is_verbose: bool) -> String {
     if let Some(clock) = clock(session) {
         lines.say("game clock", clock);
     }
-    if let Some(player) = session.player.and_then(|car| session.driver(car)) {
+    if let Some(player) = session.player_driver() {
         if let Some(name) = player.name() {
             lines.say("player", format!("{name}, car {}", player.car));
         }

@@ -60,12 +60,11 @@ impl Session {
     /// What is told of the session with this number.
     pub fn about(&self, number: i64) -> Vec<Entry> {
         let session = self.of_number(number);
-        let own = OF_SESSION.iter().filter_map(|(name, key)| {
-            let text = session?.get(key)?.text()?;
-            Some((name.to_string(), text.to_string()))
-        });
+        let own = OF_SESSION
+            .iter()
+            .filter_map(|(name, key)| Some((name.to_string(), text(session?, key)?.to_string())));
         let mut all = ABOUT.iter().filter_map(|(name, [section, key])| {
-            let text = self.root.get(section)?.get(key)?.text()?;
+            let text = text(self.root.get(section)?, key)?;
             Some((name.to_string(), text.to_string()))
         });
         // What is called by its track and kind has these first.
@@ -78,8 +77,9 @@ impl Session {
 
     /// The car of the one who recorded.
     pub fn player(&self) -> Option<usize> {
-        let car = self.root.get("DriverInfo")?.get("DriverCarIdx")?.text()?;
-        car.parse().ok()
+        text(self.root.get("DriverInfo")?, "DriverCarIdx")?
+            .parse()
+            .ok()
     }
 
     /// The drivers, with their results in the session with this number.

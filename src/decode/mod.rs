@@ -23,6 +23,7 @@ use crate::capture::{Capture, Datagram};
 use crate::formats::Formats;
 use crate::layout::{Layout, Packet, Place, Role, Scalar, Source, Table};
 
+pub use gather::{as_wide_as, flat};
 pub use plan::{Cars, ColumnPatterns, Selection, TablePlan, names, names_packet};
 pub use report::{CaptureReport, PacketReport, Refused, Report, TableReport, Tally};
 pub use schedule::{Append, TableSink};

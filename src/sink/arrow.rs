@@ -10,10 +10,11 @@ use arrow::ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
 
 use super::file::{Completed, OutputFile};
 use super::{Compression, FileSink};
-use crate::decode::{Append, TableSink};
+use crate::decode::{Append, TableSink, flat};
 use crate::lock::lock;
 
 pub(super) struct ArrowSink {
+    schema: SchemaRef,
     writer: Mutex<Option<Writer>>,
 }
 
@@ -25,7 +26,7 @@ enum Writer {
 impl ArrowSink {
     pub(super) fn open(
         file: OutputFile,
-        schema: &SchemaRef,
+        columns: &SchemaRef,
         compression: Compression,
         as_stream: bool,
         metadata: Vec<(String, String)>,
@@ -37,12 +38,13 @@ impl ArrowSink {
         };
         let options = IpcWriteOptions::default().try_with_compression(compression)?;
         let metadata: std::collections::HashMap<String, String> = metadata.into_iter().collect();
-        let schema = Schema::new_with_metadata(schema.fields().clone(), metadata);
+        let schema = Schema::new_with_metadata(columns.fields().clone(), metadata);
         let writer = match as_stream {
             false => Writer::File(FileWriter::try_new_with_options(file, &schema, options)?),
             true => Writer::Stream(StreamWriter::try_new_with_options(file, &schema, options)?),
         };
         Ok(ArrowSink {
+            schema: columns.clone(),
             writer: Mutex::new(Some(writer)),
         })
     }
@@ -50,7 +52,8 @@ impl ArrowSink {
 
 impl TableSink for ArrowSink {
     fn encode(self: Arc<Self>, batch: RecordBatch) -> anyhow::Result<Append> {
-        // Arrow is what a batch is already: there is nothing to encode ahead.
+        // But for this, Arrow is what a batch is already.
+        let batch = flat(&batch, &self.schema)?;
         Ok(Box::new(move || {
             match lock(&self.writer).as_mut() {
                 Some(Writer::File(writer)) => writer.write(&batch)?,

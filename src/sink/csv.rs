@@ -27,13 +27,14 @@ impl RowFormat for Csv {
         for row in 0..batch.num_rows() {
             pen.reserve(row_length);
             for column in &mut columns {
-                match column.cell(row) {
+                column.go_to(row);
+                match column.cell() {
                     Cell::Null => {}
                     Cell::Text(text) => {
                         let field = quoted.entry(text).or_insert_with(|| quote(text));
                         pen.long(field, row_length);
                     }
-                    Cell::Plain => column.write(row, pen),
+                    Cell::Plain => column.write(pen),
                 }
                 pen.byte(b',');
             }

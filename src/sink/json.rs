@@ -53,7 +53,8 @@ impl RowFormat for Json {
             }
             for (column, key) in columns.iter_mut().zip(&self.keys) {
                 pen.label(key);
-                match column.cell(row) {
+                column.go_to(row);
+                match column.cell() {
                     Cell::Text(text) => {
                         string.clear();
                         write_string(text, &mut string);
@@ -61,10 +62,10 @@ impl RowFormat for Json {
                     }
                     Cell::Plain if column.is_wide() => {
                         pen.byte(b'"');
-                        column.write(row, pen);
+                        column.write(pen);
                         pen.byte(b'"');
                     }
-                    Cell::Plain if column.is_finite(row) => column.write(row, pen),
+                    Cell::Plain if column.is_finite() => column.write(pen),
                     Cell::Plain | Cell::Null => pen.long(b"null", 0),
                 }
             }

@@ -217,6 +217,10 @@ impl Label {
 /// One column of a batch, ready to be written cell by cell.
 pub(super) struct Column<'a> {
     values: Values<'a>,
+    /// Where the rows of each value end, if they have several.
+    ends: Option<&'a [i32]>,
+    /// The position of the current row's value.
+    at: usize,
     nulls: Option<&'a NullBuffer>,
     /// Whether values mostly stand in several rows one after the other, as those of
     /// the whole packet do.
@@ -266,6 +270,8 @@ impl<'a> Column<'a> {
         let columns = batch.columns().iter();
         columns
             .map(|array| {
+                let runs = array.as_run_opt::<Int32Type>();
+                let array = runs.map_or(array, |runs| runs.values());
                 let values = match array.data_type() {
                     DataType::UInt8 => Values::U8(array.as_primitive::<UInt8Type>().values()),
                     DataType::Int8 => Values::I8(array.as_primitive::<Int8Type>().values()),
@@ -292,7 +298,9 @@ impl<'a> Column<'a> {
                 let sample = rows.len();
                 let same = rows.filter(|row| values.bits(*row) == values.bits(row - 1));
                 Column {
-                    repeats: same.count() * 2 > sample,
+                    ends: runs.map(|runs| runs.run_ends().values()),
+                    at: 0,
+                    repeats: runs.is_some() || same.count() * 2 > sample,
                     values,
                     nulls: array.nulls().filter(|nulls| nulls.null_count() > 0),
                     last: None,
@@ -312,32 +320,40 @@ impl<'a> Column<'a> {
         )
     }
 
-    pub(super) fn is_finite(&self, row: usize) -> bool {
+    /// Goes to a row, none before the last one.
+    pub(super) fn go_to(&mut self, row: usize) {
+        self.at = match self.ends {
+            None => row,
+            Some(ends) => self.at + usize::from(ends[self.at] as usize <= row),
+        };
+    }
+
+    pub(super) fn is_finite(&self) -> bool {
         match &self.values {
-            Values::F32(values) => values[row].is_finite(),
-            Values::F64(values) => values[row].is_finite(),
+            Values::F32(values) => values[self.at].is_finite(),
+            Values::F64(values) => values[self.at].is_finite(),
             _ => true,
         }
     }
 
-    pub(super) fn cell(&self, row: usize) -> Cell<'a> {
-        if self.nulls.is_some_and(|nulls| nulls.is_null(row)) {
+    pub(super) fn cell(&self) -> Cell<'a> {
+        if self.nulls.is_some_and(|nulls| nulls.is_null(self.at)) {
             return Cell::Null;
         }
         match &self.values {
-            Values::Text(array) => Cell::Text(array.value(row)),
-            Values::Names(positions, names) => Cell::Text(names.value(positions[row] as usize)),
+            Values::Text(array) => Cell::Text(array.value(self.at)),
+            Values::Names(positions, names) => Cell::Text(names.value(positions[self.at] as usize)),
             _ => Cell::Plain,
         }
     }
 
     /// Writes a plain cell; there must be room for [`Column::WIDEST`].
-    pub(super) fn write(&mut self, row: usize, pen: &mut Pen) {
+    pub(super) fn write(&mut self, pen: &mut Pen) {
         if self.repeats {
-            let bits = self.values.bits(row);
+            let bits = self.values.bits(self.at);
             if self.last.replace(bits) != Some(bits) {
                 let start = pen.at;
-                self.values.write(row, &mut self.float, pen);
+                self.values.write(self.at, &mut self.float, pen);
                 self.length = pen.at - start;
                 self.text
                     .copy_from_slice(&pen.buffer[start..start + STROKE]);
@@ -345,7 +361,7 @@ impl<'a> Column<'a> {
             }
             return pen.stroke(&self.text, self.length);
         }
-        self.values.write(row, &mut self.float, pen);
+        self.values.write(self.at, &mut self.float, pen);
     }
 }
 

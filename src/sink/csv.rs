@@ -6,7 +6,13 @@ use std::collections::HashMap;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 
-use super::text::{Cell, Column, Pen, RowFormat};
+use super::text::{Cells, Pen, RowFormat, STROKE, Style};
+
+const STYLE: Style = Style {
+    null: "",
+    not_finite: None,
+    quotes_wide: false,
+};
 
 pub(super) struct Csv {
     pub schema: SchemaRef,
@@ -20,25 +26,25 @@ impl RowFormat for Csv {
     }
 
     fn rows(&self, batch: &RecordBatch, pen: &mut Pen) {
-        let mut columns = Column::of(batch);
+        let mut cells = Cells::of(batch, STYLE);
         let mut quoted: HashMap<&str, Vec<u8>> = HashMap::new();
         // A row of cells that are no texts, each with a comma.
-        let row_length = columns.len() * (Column::WIDEST + 1);
-        for row in 0..batch.num_rows() {
-            pen.reserve(row_length);
-            for column in &mut columns {
-                column.go_to(row);
-                match column.cell() {
-                    Cell::Null => {}
-                    Cell::Text(text) => {
+        let row_length = batch.num_columns() * (STROKE + 1);
+        while let Some(rows) = cells.next_block() {
+            for row in rows {
+                pen.reserve(row_length);
+                for (column, cell) in cells.row(row).iter().enumerate() {
+                    if cell.is_text() {
+                        let text = cells.text(column, row);
                         let field = quoted.entry(text).or_insert_with(|| quote(text));
                         pen.long(field, row_length);
+                    } else {
+                        pen.cell(cell);
                     }
-                    Cell::Plain => column.write(pen),
+                    pen.byte(b',');
                 }
-                pen.byte(b',');
+                pen.replace_last(b'\n');
             }
-            pen.replace_last(b'\n');
         }
     }
 

@@ -4,7 +4,13 @@
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 
-use super::text::{Cell, Column, Label, Pen, RowFormat};
+use super::text::{Cells, Label, Pen, RowFormat, STROKE, Style};
+
+const STYLE: Style = Style {
+    null: "null",
+    not_finite: Some("null"),
+    quotes_wide: true,
+};
 
 pub(super) struct Json {
     /// `"name":` for each column, with what separates it from the one before.
@@ -38,38 +44,32 @@ impl RowFormat for Json {
     }
 
     fn rows(&self, batch: &RecordBatch, pen: &mut Pen) {
-        let mut columns = Column::of(batch);
+        let mut cells = Cells::of(batch, STYLE);
         let mut string = Vec::new();
-        // Keys, cells that are no texts, quotes around them, and what ends the row.
+        // Keys, cells that are no texts, and what ends the row.
         let keys = self.keys.iter().map(Label::len).sum::<usize>();
-        let row_length = keys + columns.len() * (Column::WIDEST + 2) + 3;
-        for row in 0..batch.num_rows() {
-            pen.reserve(row_length);
-            if row > 0 {
-                if self.as_array {
-                    pen.byte(b',');
+        let row_length = keys + batch.num_columns() * STROKE + 3;
+        while let Some(rows) = cells.next_block() {
+            for row in rows {
+                pen.reserve(row_length);
+                if row > 0 {
+                    if self.as_array {
+                        pen.byte(b',');
+                    }
+                    pen.byte(b'\n');
                 }
-                pen.byte(b'\n');
-            }
-            for (column, key) in columns.iter_mut().zip(&self.keys) {
-                pen.label(key);
-                column.go_to(row);
-                match column.cell() {
-                    Cell::Text(text) => {
+                for (column, (cell, key)) in cells.row(row).iter().zip(&self.keys).enumerate() {
+                    pen.label(key);
+                    if cell.is_text() {
                         string.clear();
-                        write_string(text, &mut string);
+                        write_string(cells.text(column, row), &mut string);
                         pen.long(&string, row_length);
+                    } else {
+                        pen.cell(cell);
                     }
-                    Cell::Plain if column.is_wide() => {
-                        pen.byte(b'"');
-                        column.write(pen);
-                        pen.byte(b'"');
-                    }
-                    Cell::Plain if column.is_finite() => column.write(pen),
-                    Cell::Plain | Cell::Null => pen.long(b"null", 0),
                 }
+                pen.byte(b'}');
             }
-            pen.byte(b'}');
         }
         if !self.as_array {
             pen.byte(b'\n');

@@ -394,9 +394,10 @@ impl Sinks for Outputs {
     }
 
     fn rows_per_batch(&self) -> usize {
-        // Text takes some twenty times the room of encoded columns.
+        // Text takes some twenty times the room of encoded columns; little of it at a
+        // time goes to the file from the cache.
         match self.options.format.is_text() {
-            true => 1 << 15,
+            true => 1 << 12,
             false => 1 << 18,
         }
     }

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 
-use super::text::{Cells, Pen, RowFormat, STROKE, Style};
+use super::text::{Cells, Pen, RowFormat, Style};
 
 const STYLE: Style = Style {
     null: "",
@@ -29,21 +29,19 @@ impl RowFormat for Csv {
         let mut cells = Cells::of(batch, STYLE);
         let mut quoted: HashMap<&str, Vec<u8>> = HashMap::new();
         // A row of cells that are no texts, each with a comma.
-        let row_length = batch.num_columns() * (STROKE + 1);
+        let room = cells.count() * (Cells::WIDEST + 1);
         while let Some(rows) = cells.next_block() {
             for row in rows {
-                pen.reserve(row_length);
-                for (column, cell) in cells.row(row).iter().enumerate() {
-                    if cell.is_text() {
-                        let text = cells.text(column, row);
-                        let field = quoted.entry(text).or_insert_with(|| quote(text));
-                        pen.long(field, row_length);
-                    } else {
-                        pen.cell(cell);
-                    }
-                    pen.byte(b',');
+                let mut line = pen.line(room + cells.room_of_texts(row));
+                for column in 0..cells.count() {
+                    cells.write(column, row, &mut line, |line, text| {
+                        line.text(quoted.entry(text).or_insert_with(|| quote(text)));
+                    });
+                    line.byte(b',');
                 }
-                pen.replace_last(b'\n');
+                line.replace_last(b'\n');
+                let length = line.len();
+                pen.keep(length);
             }
         }
     }

@@ -4,7 +4,7 @@
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 
-use super::text::{Cells, Label, Pen, RowFormat, STROKE, Style};
+use super::text::{Cells, Label, Pen, RowFormat, Style};
 
 const STYLE: Style = Style {
     null: "null",
@@ -48,31 +48,33 @@ impl RowFormat for Json {
         let mut string = Vec::new();
         // Keys, cells that are no texts, and what ends the row.
         let keys = self.keys.iter().map(Label::len).sum::<usize>();
-        let row_length = keys + batch.num_columns() * STROKE + 3;
+        let room = keys + cells.count() * Cells::WIDEST + 3;
         while let Some(rows) = cells.next_block() {
             for row in rows {
-                pen.reserve(row_length);
+                let mut line = pen.line(room + cells.room_of_texts(row));
                 if row > 0 {
                     if self.as_array {
-                        pen.byte(b',');
+                        line.byte(b',');
                     }
-                    pen.byte(b'\n');
+                    line.byte(b'\n');
                 }
-                for (column, (cell, key)) in cells.row(row).iter().zip(&self.keys).enumerate() {
-                    pen.label(key);
-                    if cell.is_text() {
+                for (column, key) in self.keys.iter().enumerate() {
+                    line.label(key);
+                    cells.write(column, row, &mut line, |line, text| {
                         string.clear();
-                        write_string(cells.text(column, row), &mut string);
-                        pen.long(&string, row_length);
-                    } else {
-                        pen.cell(cell);
-                    }
+                        write_string(text, &mut string);
+                        line.text(&string);
+                    });
                 }
-                pen.byte(b'}');
+                line.byte(b'}');
+                let length = line.len();
+                pen.keep(length);
             }
         }
         if !self.as_array {
-            pen.byte(b'\n');
+            let mut line = pen.line(1);
+            line.byte(b'\n');
+            pen.keep(1);
         }
     }
 

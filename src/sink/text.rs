@@ -125,10 +125,9 @@ fn compress(compression: Compression, text: &[u8]) -> anyhow::Result<Cow<'_, [u8
 
 /// Bytes that are copied at once, whatever number of them counts: a copy of a
 /// fixed length takes two instructions, any other is a call.
-pub(super) const STROKE: usize = 32;
+const STROKE: usize = 32;
 
-/// Writes text into memory that is always there: the buffer is longer than what it
-/// holds by at least a stroke.
+/// A text that grows line by line.
 #[derive(Default)]
 pub(super) struct Pen {
     buffer: Vec<u8>,
@@ -136,55 +135,21 @@ pub(super) struct Pen {
 }
 
 impl Pen {
-    /// Makes room for so many bytes and a stroke.
-    pub(super) fn reserve(&mut self, room: usize) {
-        let needed = self.at + room + STROKE;
-        if self.buffer.len() < needed {
-            self.buffer.resize(needed.max(2 * self.buffer.len()), 0);
+    /// Begins a line of at most so many bytes.
+    pub(super) fn line(&mut self, room: usize) -> Line<'_> {
+        let end = self.at + room + STROKE;
+        if self.buffer.len() < end {
+            self.buffer.resize(end.max(2 * self.buffer.len()), 0);
+        }
+        Line {
+            bytes: &mut self.buffer[self.at..end],
+            at: 0,
         }
     }
 
-    /// Writes the first bytes of a stroke; there must be room.
-    fn stroke<const N: usize>(&mut self, bytes: &[u8; N], length: usize) {
-        self.buffer[self.at..self.at + N].copy_from_slice(bytes);
+    /// Keeps what was written of the line that was begun last.
+    pub(super) fn keep(&mut self, length: usize) {
         self.at += length;
-    }
-
-    /// Writes a byte; there must be room.
-    pub(super) fn byte(&mut self, byte: u8) {
-        self.buffer[self.at] = byte;
-        self.at += 1;
-    }
-
-    /// Puts another byte in the place of the last one.
-    pub(super) fn replace_last(&mut self, byte: u8) {
-        self.buffer[self.at - 1] = byte;
-    }
-
-    /// Writes a few bytes; there must be room.
-    fn short(&mut self, bytes: &[u8]) {
-        self.buffer[self.at..self.at + bytes.len()].copy_from_slice(bytes);
-        self.at += bytes.len();
-    }
-
-    /// Writes bytes of any number, and leaves the room that there was.
-    pub(super) fn long(&mut self, bytes: &[u8], room: usize) {
-        self.reserve(bytes.len() + room);
-        self.short(bytes);
-    }
-
-    /// Writes a cell that is no text; there must be room for [`STROKE`] bytes.
-    #[inline(always)]
-    pub(super) fn cell(&mut self, slot: &Slot) {
-        self.stroke(&slot.text, slot.length);
-    }
-
-    /// Writes a label; there must be room.
-    pub(super) fn label(&mut self, label: &Label) {
-        self.stroke(&label.first, label.length.min(STROKE));
-        if !label.more.is_empty() {
-            self.short(&label.more);
-        }
     }
 
     fn written(&self) -> &[u8] {
@@ -193,6 +158,84 @@ impl Pen {
 
     fn clear(&mut self) {
         self.at = 0;
+    }
+}
+
+/// Text on its way into memory with room for it, and for a stroke that counts in part.
+pub(super) struct Line<'a> {
+    bytes: &'a mut [u8],
+    at: usize,
+}
+
+impl Line<'_> {
+    pub(super) fn len(&self) -> usize {
+        self.at
+    }
+
+    /// Writes the first bytes of a stroke.
+    #[inline(always)]
+    fn stroke<const N: usize>(&mut self, bytes: &[u8; N], length: usize) {
+        self.bytes[self.at..self.at + N].copy_from_slice(bytes);
+        self.at += length;
+    }
+
+    #[inline(always)]
+    pub(super) fn byte(&mut self, byte: u8) {
+        self.bytes[self.at] = byte;
+        self.at += 1;
+    }
+
+    /// Puts another byte in the place of the last one.
+    pub(super) fn replace_last(&mut self, byte: u8) {
+        self.bytes[self.at - 1] = byte;
+    }
+
+    pub(super) fn text(&mut self, text: &[u8]) {
+        self.bytes[self.at..self.at + text.len()].copy_from_slice(text);
+        self.at += text.len();
+    }
+
+    #[inline(always)]
+    pub(super) fn label(&mut self, label: &Label) {
+        self.stroke(&label.first, label.length.min(STROKE));
+        if !label.more.is_empty() {
+            self.text(&label.more);
+        }
+    }
+
+    /// Writes three digits.
+    #[inline(always)]
+    fn three_digits(&mut self, number: u32) {
+        self.stroke(&THREE_DIGITS[number as usize], 3);
+    }
+
+    /// Writes the digits of a number below 1000 that are not zeros before it.
+    #[inline(always)]
+    fn first_digits(&mut self, number: u32) {
+        let digits = &FIRST_DIGITS[number as usize];
+        self.stroke(digits, usize::from(digits[3]));
+    }
+
+    /// Writes a whole number; most in telemetry are below a million, and are there in
+    /// half the time that any other would take.
+    #[inline(always)]
+    fn number(&mut self, number: u32) {
+        if number < 1000 {
+            self.first_digits(number);
+        } else if number < 1_000_000 {
+            self.first_digits(number / 1000);
+            self.three_digits(number % 1000);
+        } else {
+            self.text(itoa::Buffer::new().format(number).as_bytes());
+        }
+    }
+
+    #[inline(always)]
+    fn signed(&mut self, number: i32) {
+        if number < 0 {
+            self.byte(b'-');
+        }
+        self.number(number.unsigned_abs());
     }
 }
 
@@ -223,7 +266,7 @@ impl Label {
 
 /// A cell as text.
 #[derive(Clone, Copy)]
-pub(super) struct Slot {
+struct Slot {
     text: [u8; STROKE],
     length: usize,
 }
@@ -237,56 +280,18 @@ impl Slot {
             text: [0; STROKE],
             length: 0,
         };
-        slot.put(text);
+        slot.write(|line| line.text(text.as_bytes()));
         slot
     }
 
-    /// Whether the cell is a text that is kept elsewhere.
-    pub(super) fn is_text(&self) -> bool {
-        self.length == Self::TEXT
-    }
-
-    fn put(&mut self, text: &str) {
-        self.text[self.length..self.length + text.len()].copy_from_slice(text.as_bytes());
-        self.length += text.len();
-    }
-
-    /// Puts three digits, and a byte that the next ones overwrite.
     #[inline(always)]
-    fn three_digits(&mut self, number: u32) {
-        let digits = &THREE_DIGITS[number as usize];
-        self.text[self.length..self.length + 4].copy_from_slice(digits);
-        self.length += 3;
-    }
-
-    /// Puts the digits of a number below 1000 that are not zeros before it.
-    #[inline(always)]
-    fn first_digits(&mut self, number: u32) {
-        let digits = &FIRST_DIGITS[number as usize];
-        self.text[self.length..self.length + 4].copy_from_slice(digits);
-        self.length += usize::from(digits[3]);
-    }
-
-    /// Puts a whole number; most in telemetry are below a million, and are there in
-    /// half the time that any other would take.
-    #[inline(always)]
-    fn number(&mut self, number: u32) {
-        if number < 1000 {
-            self.first_digits(number);
-        } else if number < 1_000_000 {
-            self.first_digits(number / 1000);
-            self.three_digits(number % 1000);
-        } else {
-            self.put(itoa::Buffer::new().format(number));
-        }
-    }
-
-    #[inline(always)]
-    fn signed(&mut self, number: i32) {
-        if number < 0 {
-            self.put("-");
-        }
-        self.number(number.unsigned_abs());
+    fn write(&mut self, write: impl FnOnce(&mut Line<'_>)) {
+        let mut line = Line {
+            bytes: &mut self.text,
+            at: 0,
+        };
+        write(&mut line);
+        self.length = line.at;
     }
 }
 
@@ -332,9 +337,12 @@ pub(super) struct Style {
     pub(super) quotes_wide: bool,
 }
 
-/// The cells of a batch, a few rows at a time. Each column's become text one after
-/// the other, since that takes half the time of a row's, which are of all kinds.
+/// The cells of a batch. Small numbers are written where they belong at once. Of other
+/// columns a few rows become text ahead, one column after the other, which takes half
+/// the time of a row's, which are of all kinds.
 pub(super) struct Cells<'a> {
+    ways: Vec<Way<'a>>,
+    /// Those of which rows become text ahead.
     columns: Vec<Column<'a>>,
     style: Style,
     /// Row by row.
@@ -342,6 +350,19 @@ pub(super) struct Cells<'a> {
     /// The rows that they are of.
     block: Range<usize>,
     rows: usize,
+}
+
+/// Where a cell's text comes from.
+#[derive(Clone, Copy)]
+enum Way<'a> {
+    U8(&'a [u8]),
+    I8(&'a [i8]),
+    U16(&'a [u16]),
+    U32(&'a [u32]),
+    /// The column of which rows become text ahead.
+    Slots(usize),
+    /// The same for a column of texts, of which only nulls do.
+    Texts(usize),
 }
 
 struct Column<'a> {
@@ -378,23 +399,41 @@ enum Values<'a> {
 impl<'a> Cells<'a> {
     /// Few enough rows for all their cells to stay in the nearest cache.
     const BLOCK: usize = 16;
+    /// The most that a cell takes which is no text.
+    pub(super) const WIDEST: usize = STROKE;
 
     /// The cells of a batch of this crate's own making.
     pub(super) fn of(batch: &'a RecordBatch, style: Style) -> Cells<'a> {
-        let columns = batch.columns().iter().map(|array| {
+        let mut columns = Vec::new();
+        let ways = batch.columns().iter().map(|array| {
             let runs = array.as_run_opt::<Int32Type>();
             let values = runs.map_or(array, |runs| runs.values());
-            Column {
+            let column = Column {
                 values: Values::of(values),
                 ends: runs.map(|runs| runs.run_ends().values().as_ref()),
                 nulls: values.nulls().filter(|nulls| nulls.null_count() > 0),
                 run: None,
                 floats: Floats::new(style.not_finite),
                 seconds: Seconds::default(),
+            };
+            let is_plain = column.ends.is_none() && column.nulls.is_none();
+            match column.values {
+                Values::U8(values) if is_plain => Way::U8(values),
+                Values::I8(values) if is_plain => Way::I8(values),
+                Values::U16(values) if is_plain => Way::U16(values),
+                Values::U32(values) if is_plain => Way::U32(values),
+                Values::Text(_) | Values::Names(..) => {
+                    columns.push(column);
+                    Way::Texts(columns.len() - 1)
+                }
+                _ => {
+                    columns.push(column);
+                    Way::Slots(columns.len() - 1)
+                }
             }
         });
-        let columns: Vec<Column> = columns.collect();
         Cells {
+            ways: ways.collect(),
             slots: vec![Slot::of(""); Self::BLOCK * columns.len()],
             columns,
             style,
@@ -415,16 +454,57 @@ impl<'a> Cells<'a> {
         (!self.block.is_empty()).then(|| self.block.clone())
     }
 
-    /// The cells of a row of the block.
-    pub(super) fn row(&self, row: usize) -> &[Slot] {
-        let count = self.columns.len();
-        let start = (row - self.block.start) * count;
-        &self.slots[start..start + count]
+    pub(super) fn count(&self) -> usize {
+        self.ways.len()
     }
 
-    /// The text of a cell that is one; neither quoted nor escaped yet.
-    pub(super) fn text(&self, column: usize, row: usize) -> &'a str {
-        match self.columns[column].values {
+    /// The most that the texts of a row take, quoted or escaped.
+    pub(super) fn room_of_texts(&self, row: usize) -> usize {
+        let texts = self.columns.iter();
+        let rooms = texts.filter(|column| column.is_text());
+        // `\u0000` for each byte, and quotes.
+        rooms.map(|column| 6 * column.text(row).len() + 2).sum()
+    }
+
+    /// Writes a cell of the block; there must be room. A text is handed on.
+    #[inline(always)]
+    pub(super) fn write(
+        &self,
+        column: usize,
+        row: usize,
+        line: &mut Line<'_>,
+        write_text: impl FnOnce(&mut Line<'_>, &'a str),
+    ) {
+        let slot = |column| &self.slots[(row - self.block.start) * self.columns.len() + column];
+        match self.ways[column] {
+            Way::U8(values) => line.first_digits(values[row].into()),
+            Way::I8(values) => line.signed(values[row].into()),
+            Way::U16(values) => line.number(values[row].into()),
+            Way::U32(values) => line.number(values[row]),
+            Way::Slots(column) => {
+                let slot = slot(column);
+                line.stroke(&slot.text, slot.length);
+            }
+            Way::Texts(column) => {
+                let Slot { text, length } = slot(column);
+                match *length {
+                    Slot::TEXT => write_text(line, self.columns[column].text(row)),
+                    length => line.stroke(text, length),
+                }
+            }
+        }
+    }
+}
+
+impl<'a> Column<'a> {
+    fn is_text(&self) -> bool {
+        matches!(self.values, Values::Text(_) | Values::Names(..))
+    }
+
+    /// The text of a row, neither quoted nor escaped; empty if it is none or null.
+    fn text(&self, row: usize) -> &'a str {
+        match self.values {
+            _ if self.nulls.is_some_and(|nulls| nulls.is_null(row)) => "",
             Values::Text(array) => array.value(row),
             Values::Names(positions, names) => names.value(positions[row] as usize),
             _ => "",
@@ -462,13 +542,12 @@ impl Column<'_> {
         style: &Style,
     ) {
         let (floats, seconds, nulls) = (&mut self.floats, &mut self.seconds, self.nulls);
-        let quote = if style.quotes_wide { "\"" } else { "" };
+        let quote: &[u8] = if style.quotes_wide { b"\"" } else { b"" };
         macro_rules! each {
             ($values:expr, |$slot:ident, $value:ident| $write:expr) => {
                 for ((position, $value), $slot) in range.clone().zip(&$values[range]).zip(slots) {
-                    $slot.length = 0;
                     if nulls.is_some_and(|nulls| nulls.is_null(position)) {
-                        $slot.put(style.null);
+                        *$slot = Slot::of(style.null);
                         continue;
                     }
                     let $value = *$value;
@@ -476,33 +555,40 @@ impl Column<'_> {
                 }
             };
         }
+        macro_rules! whole {
+            ($values:expr, $method:ident) => {
+                each!($values, |slot, value| slot
+                    .write(|line| line.$method(value.into())))
+            };
+        }
+        macro_rules! wide {
+            ($values:expr, |$line:ident, $value:ident| $write:expr) => {
+                each!($values, |slot, $value| slot.write(|$line| {
+                    $line.text(quote);
+                    $write;
+                    $line.text(quote);
+                }))
+            };
+        }
         match self.values {
-            Values::U8(values) => each!(values, |slot, value| slot.number(value.into())),
-            Values::I8(values) => each!(values, |slot, value| slot.signed(value.into())),
-            Values::U16(values) => each!(values, |slot, value| slot.number(value.into())),
-            Values::I16(values) => each!(values, |slot, value| slot.signed(value.into())),
-            Values::U32(values) => each!(values, |slot, value| slot.number(value)),
-            Values::I32(values) => each!(values, |slot, value| slot.signed(value)),
-            Values::U64(values) => each!(values, |slot, value| {
-                slot.put(quote);
-                slot.put(itoa::Buffer::new().format(value));
-                slot.put(quote);
+            Values::U8(values) => whole!(values, number),
+            Values::I8(values) => whole!(values, signed),
+            Values::U16(values) => whole!(values, number),
+            Values::I16(values) => whole!(values, signed),
+            Values::U32(values) => whole!(values, number),
+            Values::I32(values) => whole!(values, signed),
+            Values::U64(values) => wide!(values, |line, value| {
+                line.text(itoa::Buffer::new().format(value).as_bytes());
             }),
-            Values::I64(values) => each!(values, |slot, value| {
-                slot.put(quote);
-                slot.put(itoa::Buffer::new().format(value));
-                slot.put(quote);
+            Values::I64(values) => wide!(values, |line, value| {
+                line.text(itoa::Buffer::new().format(value).as_bytes());
             }),
+            Values::Time(values) => wide!(values, |line, value| seconds.write(value, line)),
             Values::F32(values) => each!(values, |slot, value| {
                 floats.write(value.to_bits().into(), value, value.is_finite(), slot);
             }),
             Values::F64(values) => each!(values, |slot, value| {
                 floats.write(value.to_bits(), value, value.is_finite(), slot);
-            }),
-            Values::Time(values) => each!(values, |slot, value| {
-                slot.put(quote);
-                seconds.write(value, slot);
-                slot.put(quote);
             }),
             Values::Bool(array) => {
                 for (position, slot) in range.zip(slots) {
@@ -594,10 +680,11 @@ impl Floats {
         // Where nothing is known yet stands zero, whose bits are none in either width.
         self.known
             .resize(1 << Self::KNOWN_BITS, (0, Slot::of("0.0")));
-        slot.put(match self.not_finite.filter(|_| !is_finite) {
+        let text = match self.not_finite.filter(|_| !is_finite) {
             Some(text) => text,
             None => self.buffer.format(value),
-        });
+        };
+        slot.write(|line| line.text(text.as_bytes()));
         self.known[place] = (bits, *slot);
     }
 }
@@ -610,10 +697,7 @@ struct Seconds {
 }
 
 impl Seconds {
-    /// Bytes of `2025-07-06T14:00:00.`: all years that fit have four digits.
-    const BEFORE: usize = 20;
-
-    fn write(&mut self, nanoseconds: i64, slot: &mut Slot) {
+    fn write(&mut self, nanoseconds: i64, line: &mut Line<'_>) {
         let second = nanoseconds.div_euclid(1_000_000_000);
         let decimals = nanoseconds.rem_euclid(1_000_000_000) as u32;
         let before = match self.last {
@@ -624,12 +708,10 @@ impl Seconds {
                 self.last.insert((second, before)).1
             }
         };
-        slot.text[slot.length..slot.length + Self::BEFORE]
-            .copy_from_slice(&before.text[..Self::BEFORE]);
-        slot.length += Self::BEFORE;
-        slot.three_digits(decimals / 1_000_000);
-        slot.three_digits(decimals / 1000 % 1000);
-        slot.three_digits(decimals % 1000);
-        slot.put("Z");
+        line.text(&before.text[..before.length]);
+        line.three_digits(decimals / 1_000_000);
+        line.three_digits(decimals / 1000 % 1000);
+        line.three_digits(decimals % 1000);
+        line.byte(b'Z');
     }
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Times whole conversions of a large synthetic F1 25 capture and of a large
 # synthetic iRacing recording: megabytes of input a second, and the peak of memory
-# without the pages of the mapped file.
+# without the pages of the mapped file. Then captures from 10 MB to 4 GB.
 # Needs Linux.
 #
 # usage: benches/convert.sh [SIZE] [RUNS]      (1GB, 5)
@@ -15,6 +15,7 @@ trap 'rm -rf "$scratch"' EXIT
 target/release/examples/make_samples "$size" "$scratch/race.pcap"
 target/release/examples/make_samples "$size" "$scratch/stint.ibt"
 input=$scratch/race.pcap
+bytes_of() { stat -c %s "$1"; }
 
 convert() {
     rm -rf "$scratch/out"
@@ -43,21 +44,29 @@ measure() {
         times+=($(((end - start) / 1000000)))
     done
     local median bytes
-    bytes=$(stat -c %s "$input")
+    bytes=$(bytes_of "$input")
     median=$(printf '%s\n' "${times[@]}" | sort -n | sed -n "$(((runs + 1) / 2))p")
     printf '%-34s %6d ms (median of %d)  %5d MB/s  %5d MiB peak  %8d kB written\n' \
         "$name" "$median" "$runs" $((bytes / median / 1000)) $((peak / 1024)) \
         "$(du -sk "$scratch/out" | cut -f1)"
 }
 
-echo "$(stat -c %s "$input") bytes of capture, $(nproc) cores"
+echo "$(bytes_of "$input") bytes of capture, $(nproc) cores"
 measure "all tables to parquet"
 measure "all tables to parquet, 1 thread" --threads 1
 measure "car_telemetry to parquet" --tables car_telemetry
+measure "4 columns of car_telemetry" --tables car_telemetry --columns speed,throttle,brake,gear
 measure "car_telemetry to csv" --tables car_telemetry -f csv
 measure "car_telemetry to ndjson" --tables car_telemetry -f ndjson
 input=$scratch/stint.ibt
-echo "$(stat -c %s "$input") bytes of recording"
+echo "$(bytes_of "$input") bytes of recording"
 measure "all of a recording to parquet"
 measure "10 variables to parquet" --tables ticks \
     --columns Speed,RPM,Gear,Throttle,Brake,Lap,LapDist,LapDistPct,Lat,Lon
+
+rm "$scratch/stint.ibt"
+input=$scratch/part.pcap
+for part in 10MB 100MB 1GB 4GB; do
+    target/release/examples/make_samples "$part" "$input"
+    measure "$part to parquet"
+done

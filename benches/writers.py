@@ -1,7 +1,7 @@
 """Whole conversions by simtel beside what polars, pyarrow and duckdb need merely to
-write the same tables, which they hold decoded in memory. Rounds of all in turn,
-medians, and the ratio to the fastest of the others. Needs Linux and pip; builds
-simtel, makes its own inputs.
+write the same tables, which they hold decoded in memory, in row groups of the same size.
+Rounds of all in turn, medians, what each wrote, and the ratio to the fastest of the
+others. Needs Linux and pip; builds simtel, makes its own inputs.
 
 usage: benches/writers.py [SIZE] [ROUNDS]      (1GB, 5)
 """
@@ -16,7 +16,6 @@ import venv
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parent.parent
-ROW_GROUP = 262_144
 
 
 def prepare(size, scratch):
@@ -44,7 +43,12 @@ def simtel(scratch, source, *arguments):
     out = scratch / "out"
     shutil.rmtree(out, ignore_errors=True)
     command = [PROJECT / "target/release/simtel", "convert", scratch / source, "-o", out, "-q"]
-    return timed(lambda: subprocess.run([*command, *arguments], check=True))
+    seconds = timed(lambda: subprocess.run([*command, *arguments], check=True))
+    return seconds, size_of(out)
+
+
+def size_of(folder):
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
 
 
 class Writers:
@@ -61,6 +65,8 @@ class Writers:
         subprocess.run(command, check=True)
         files = sorted((scratch / "tables").rglob("*.parquet"))
         self.tables = [pyarrow.parquet.read_table(file) for file in files]
+        groups = [pyarrow.parquet.read_metadata(file).row_group(0) for file in files]
+        self.row_groups = [group.num_rows for group in groups]
         self.frames = [polars.from_arrow(table, rechunk=True) for table in self.tables]
         self.duck = duckdb.connect()
         for number, table in enumerate(self.tables):
@@ -71,30 +77,32 @@ class Writers:
     def write(self, library, kind):
         self.target.mkdir(exist_ok=True)
         seconds = timed(lambda: getattr(self, f"{library}_{kind}")())
+        size = size_of(self.target)
         shutil.rmtree(self.target)
-        return seconds
+        return seconds, size
 
     def paths(self):
         return [str(self.target / str(number)) for number in range(len(self.tables))]
 
     def polars_parquet(self):
-        for frame, path in zip(self.frames, self.paths()):
+        for frame, path, rows in zip(self.frames, self.paths(), self.row_groups):
             frame.write_parquet(
-                path, compression="zstd", compression_level=1, row_group_size=ROW_GROUP
+                path, compression="zstd", compression_level=1, row_group_size=rows
             )
 
     def pyarrow_parquet(self):
         import pyarrow.parquet
 
-        for table, path in zip(self.tables, self.paths()):
+        for table, path, rows in zip(self.tables, self.paths(), self.row_groups):
             pyarrow.parquet.write_table(
-                table, path, compression="zstd", compression_level=1, row_group_size=ROW_GROUP
+                table, path, compression="zstd", compression_level=1, row_group_size=rows
             )
 
     def duckdb_parquet(self):
-        options = f"format parquet, codec zstd, compression_level 1, row_group_size {ROW_GROUP}"
+        options = "format parquet, codec zstd, compression_level 1, row_group_size"
         for number, path in enumerate(self.paths()):
-            self.duck.execute(f"copy t{number} to '{path}' ({options})")
+            rows = self.row_groups[number]
+            self.duck.execute(f"copy t{number} to '{path}' ({options} {rows})")
 
     def polars_csv(self):
         for frame, path in zip(self.frames, self.paths()):
@@ -128,13 +136,19 @@ def compare(scratch, rounds):
         writers = Writers(scratch, source, tables)
         options = ["--compression", "zstd:1"] if kind == "parquet" else ["-f", kind]
         times = {library: [] for library in ["simtel", *libraries]}
+        sizes = {}
         for _ in range(rounds):
-            times["simtel"].append(simtel(scratch, source, *tables, *options))
+            seconds, sizes["simtel"] = simtel(scratch, source, *tables, *options)
+            times["simtel"].append(seconds)
             for library in libraries:
-                times[library].append(writers.write(library, kind))
+                seconds, sizes[library] = writers.write(library, kind)
+                times[library].append(seconds)
         medians = {library: statistics.median(of) for library, of in times.items()}
         fastest = min(libraries, key=medians.get)
-        figures = ", ".join(f"{library} {seconds:.2f} s" for library, seconds in medians.items())
+        figures = ", ".join(
+            f"{library} {seconds:.2f} s {sizes[library] / 1e6:.0f} MB"
+            for library, seconds in medians.items()
+        )
         ratio = medians["simtel"] / medians[fastest]
         print(f"{name}: {figures}: {ratio:.2f} x {fastest}", flush=True)
 

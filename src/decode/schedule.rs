@@ -90,7 +90,8 @@ pub(super) struct Totals {
 
 /// Runs batches on a pool of threads, a few at a time.
 pub(super) struct Schedule {
-    pool: rayon::ThreadPool,
+    /// `None` if all is done on the caller's thread.
+    pool: Option<rayon::ThreadPool>,
     gate: Arc<Gate>,
     failure: Arc<Failure>,
     pub totals: Arc<Totals>,
@@ -108,14 +109,22 @@ impl Schedule {
     /// # Errors
     /// If the threads cannot be started.
     pub(super) fn new(threads: usize) -> anyhow::Result<Schedule> {
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .thread_name(|number| format!("decode-{number}"))
-            .build()
-            .context("cannot start the worker threads")?;
+        let pool = match threads {
+            1 => None,
+            _ => {
+                let pool = rayon::ThreadPoolBuilder::new()
+                    .num_threads(threads)
+                    .thread_name(|number| format!("decode-{number}"))
+                    .build();
+                Some(pool.context("cannot start the worker threads")?)
+            }
+        };
         // Enough to keep all threads busy while one batch waits for its turn;
         // each holds a row group of every table it feeds.
-        let permits = pool.current_num_threads() + 2;
+        let permits = pool
+            .as_ref()
+            .map_or(1, rayon::ThreadPool::current_num_threads)
+            + 2;
         Ok(Schedule {
             gate: Arc::new(Gate {
                 state: Mutex::new(GateState {
@@ -147,7 +156,7 @@ impl Schedule {
         let running = Running::begin(&self.gate);
         let failure = self.failure.clone();
         let totals = self.totals.clone();
-        self.pool.spawn(move || {
+        let work = move || {
             let result = match failure.stop.load(Ordering::Relaxed) {
                 true => Ok(()),
                 // One thread a batch: with work inside a batch shared out as
@@ -165,7 +174,11 @@ impl Schedule {
             // Whoever waits for the batch to end may delete what it held.
             drop((lanes, records, permit));
             drop(running);
-        });
+        };
+        match &self.pool {
+            Some(pool) => pool.spawn(work),
+            None => work(),
+        }
         Ok(())
     }
 

@@ -410,7 +410,7 @@ impl<'a> Cells<'a> {
             let values = runs.map_or(array, |runs| runs.values());
             let column = Column {
                 values: Values::of(values),
-                ends: runs.map(|runs| runs.run_ends().values().as_ref()),
+                ends: runs.map(|runs| runs.run_ends().values()),
                 nulls: values.nulls().filter(|nulls| nulls.null_count() > 0),
                 run: None,
                 floats: Floats::new(style.not_finite),

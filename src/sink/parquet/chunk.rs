@@ -5,6 +5,7 @@
 //! before it packs them: a whole conversion took twice as long.
 
 use std::collections::HashMap;
+use std::io::Write;
 
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray};
 use arrow::buffer::{BooleanBuffer, NullBuffer};
@@ -24,7 +25,6 @@ use parquet::schema::types::ColumnDescPtr;
 use super::delta;
 use super::pack::Packer;
 use crate::sink::Encoding;
-use crate::sink::file::OutputFile;
 
 /// A column of one row group, ready to be written.
 pub(super) struct Chunk {
@@ -35,7 +35,7 @@ pub(super) struct Chunk {
 impl Chunk {
     pub(super) fn append_to(
         self,
-        row_group: &mut SerializedRowGroupWriter<'_, OutputFile>,
+        row_group: &mut SerializedRowGroupWriter<'_, impl Write + Send>,
     ) -> parquet::errors::Result<()> {
         row_group.append_column(&self.bytes, self.result)
     }
@@ -310,10 +310,7 @@ macro_rules! number {
 
             fn is_nan(self) -> bool {
                 // Nothing else is unlike itself.
-                #[expect(clippy::eq_op, reason = "asks whether it is a number")]
-                {
-                    self != self
-                }
+                self != self
             }
 
             fn statistics(extent: &Extent<Self>, nulls: u64) -> Statistics {
@@ -670,4 +667,170 @@ fn ends<N: Number>(values: impl Iterator<Item = N>) -> Option<(N, N)> {
         (least.min(key), greatest.max(key))
     });
     Some((N::of_key(least), N::of_key(greatest)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow::array::{
+        Float32Array, Float64Array, Int8Array, Int16Array, Int32Array, Int64Array, PrimitiveArray,
+        RunArray, UInt8Array, UInt16Array, UInt32Array, UInt64Array,
+    };
+    use arrow::datatypes::{Field, Schema};
+    use parquet::arrow::ArrowWriter;
+    use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+
+    use super::*;
+    use crate::decode::as_wide_as;
+    use crate::sink::Compression;
+
+    /// Writes a column and reads it with the parquet crate: the values and their
+    /// statistics. `None` if it is left to the crate.
+    fn through_file(
+        array: &ArrayRef,
+        encoding: Encoding,
+        compression: (Compression, ParquetCompression),
+    ) -> Option<(ArrayRef, Statistics)> {
+        let kind = match array.data_type() {
+            DataType::RunEndEncoded(_, values) => values.data_type(),
+            kind => kind,
+        };
+        let field = Field::new("value", kind.clone(), array.logical_null_count() > 0);
+        let schema = Arc::new(Schema::new(vec![field]));
+        let writer = ArrowWriter::try_new(Vec::new(), schema, None).unwrap();
+        let (mut writer, _) = writer.into_serialized_writer().unwrap();
+        let packer = Packer::new(compression.0).unwrap();
+        let mut encoder = ChunkEncoder::new(encoding, compression.1, packer);
+        let chunk = encoder.encode(&writer.schema_descr().column(0), array);
+        let chunk = chunk.unwrap()?;
+        let mut row_group = writer.next_row_group().unwrap();
+        chunk.append_to(&mut row_group).unwrap();
+        row_group.close().unwrap();
+        let file = Bytes::from(writer.into_inner().unwrap());
+        let reader = ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
+        let statistics = reader.metadata().row_group(0).column(0).statistics();
+        let statistics = statistics.unwrap().clone();
+        let mut batches = reader.with_batch_size(array.len()).build().unwrap();
+        let batch = batches.next().unwrap().unwrap();
+        Some((batch.column(0).clone(), statistics))
+    }
+
+    const PLAIN: (Compression, ParquetCompression) =
+        (Compression::None, ParquetCompression::UNCOMPRESSED);
+
+    /// Every number of a type as a column: those given again and again, in runs, and
+    /// with gaps.
+    fn columns<T: ArrowPrimitiveType>(values: &[T::Native]) -> Vec<ArrayRef> {
+        let cycle = || values.iter().copied().cycle();
+        let flat = PrimitiveArray::<T>::from_iter_values(cycle().take(1003));
+        let constant = PrimitiveArray::<T>::from_iter_values(vec![values[1]; 700]);
+        let runs = cycle()
+            .take(50)
+            .flat_map(|value| std::iter::repeat_n(value, 40));
+        let runs = PrimitiveArray::<T>::from_iter_values(runs);
+        let gaps = cycle().take(999).enumerate();
+        let gaps = gaps.map(|(row, value)| (row % 3 != 0).then_some(value));
+        let gaps: PrimitiveArray<T> = gaps.collect();
+        let missing = PrimitiveArray::<T>::new_null(30);
+        let one = PrimitiveArray::<T>::from_iter_values([values[0]]);
+        let ends = Int32Array::from_iter_values((1..=300).map(|end| end * 22));
+        let shared = PrimitiveArray::<T>::from_iter_values(cycle().take(300));
+        let shared = RunArray::try_new(&ends, &shared).unwrap();
+        vec![
+            Arc::new(flat),
+            Arc::new(constant),
+            Arc::new(runs),
+            Arc::new(gaps),
+            Arc::new(missing),
+            Arc::new(one),
+            Arc::new(shared),
+        ]
+    }
+
+    fn all_columns() -> Vec<ArrayRef> {
+        let mut all = columns::<UInt8Type>(&[0, 1, 7, 128, 255]);
+        all.extend(columns::<Int8Type>(&[0, -1, 7, -128, 127]));
+        all.extend(columns::<UInt16Type>(&[0, 1, 255, 256, 65535]));
+        all.extend(columns::<Int16Type>(&[0, -1, 255, -32768, 32767]));
+        all.extend(columns::<UInt32Type>(&[0, 1, 3_000_000_000, u32::MAX]));
+        all.extend(columns::<Int32Type>(&[0, -1, i32::MIN, i32::MAX, 12]));
+        all.extend(columns::<UInt64Type>(&[0, 1, u64::MAX, 1 << 63]));
+        all.extend(columns::<Int64Type>(&[0, -1, i64::MIN, i64::MAX, 12]));
+        let floats = [0.5, -0.0, 0.0, f32::NAN, f32::INFINITY, -1e-40, f32::MIN];
+        all.extend(columns::<Float32Type>(&floats));
+        let floats = [0.5, -0.0, 0.0, f64::NAN, f64::INFINITY, -1e-310, f64::MIN];
+        all.extend(columns::<Float64Type>(&floats));
+        let many = |step: u64| (0..5000_u64).map(move |row| (row * row).wrapping_mul(step));
+        all.push(Arc::new(UInt32Array::from_iter_values(
+            many(7).map(|value| value as u32),
+        )));
+        all.push(Arc::new(UInt64Array::from_iter_values(many(1 << 40))));
+        all.push(Arc::new(Int64Array::from_iter_values(
+            many(16_666_667).map(|value| value as i64),
+        )));
+        let bits = (0..77).map(|row| (row % 5 != 4).then_some(row % 3 == 0));
+        all.push(Arc::new(bits.collect::<BooleanArray>()));
+        all
+    }
+
+    #[test]
+    fn numbers_come_back_as_they_were() {
+        let mut left = 0;
+        for array in all_columns() {
+            for encoding in [Encoding::Compact, Encoding::Portable] {
+                let Some((read, statistics)) = through_file(&array, encoding, PLAIN) else {
+                    assert_eq!(encoding, Encoding::Portable, "{:?}", array.data_type());
+                    left += 1;
+                    continue;
+                };
+                let expected = as_wide_as(array.clone(), read.data_type()).unwrap();
+                // Bit by bit: what is not a number equals itself, zeros differ.
+                assert_eq!(expected.to_data(), read.to_data());
+                let nulls = array.logical_null_count() as u64;
+                assert_eq!(statistics.null_count_opt(), Some(nulls));
+            }
+        }
+        assert!(left > 0, "wide numbers have no portable encoding here");
+    }
+
+    #[test]
+    fn every_compression_is_read() {
+        let array: ArrayRef = Arc::new(UInt16Array::from_iter_values(0..3000));
+        let gzip = parquet::basic::GzipLevel::try_new(6).unwrap();
+        let zstd = parquet::basic::ZstdLevel::try_new(3).unwrap();
+        for compression in [
+            (Compression::Snappy, ParquetCompression::SNAPPY),
+            (Compression::Lz4, ParquetCompression::LZ4_RAW),
+            (Compression::Gzip(6), ParquetCompression::GZIP(gzip)),
+            (Compression::Zstandard(3), ParquetCompression::ZSTD(zstd)),
+        ] {
+            let (read, _) = through_file(&array, Encoding::Compact, compression).unwrap();
+            assert_eq!(&read, &array, "{compression:?}");
+        }
+    }
+
+    #[test]
+    fn statistics_are_of_the_numbers() {
+        let of = |array: ArrayRef| through_file(&array, Encoding::Compact, PLAIN).unwrap().1;
+        let floats = [f32::NAN, 2.0, -3.5, f32::NAN];
+        match of(Arc::new(Float32Array::from_iter_values(floats))) {
+            Statistics::Float(of) => {
+                assert_eq!((of.min_opt(), of.max_opt()), (Some(&-3.5), Some(&2.0)));
+            }
+            other => panic!("{other:?}"),
+        }
+        let zeros = of(Arc::new(Float64Array::from_iter_values([0.0, -0.0])));
+        assert_eq!(zeros.min_bytes_opt(), Some(&(-0.0_f64).to_le_bytes()[..]));
+        assert_eq!(zeros.max_bytes_opt(), Some(&0.0_f64.to_le_bytes()[..]));
+        // Unsigned numbers in signed storage keep their own order.
+        let wide = of(Arc::new(UInt32Array::from_iter_values([1, u32::MAX])));
+        assert_eq!(wide.max_bytes_opt(), Some(&u32::MAX.to_le_bytes()[..]));
+        let small = of(Arc::new(UInt8Array::from_iter_values([200, 3, 3])));
+        assert_eq!(small.max_bytes_opt(), Some(&200_i32.to_le_bytes()[..]));
+        let signed = of(Arc::new(Int8Array::from_iter_values([-100, 3])));
+        assert_eq!(signed.min_bytes_opt(), Some(&(-100_i32).to_le_bytes()[..]));
+        let none = of(Arc::new(Int16Array::new_null(4)));
+        assert_eq!(none.min_bytes_opt(), None);
+    }
 }

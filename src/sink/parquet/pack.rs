@@ -9,7 +9,7 @@ use crate::sink::Compression;
 /// Compresses pages, one after the other, with what it can keep from one to the next.
 pub(super) enum Packer {
     None,
-    Snappy(snap::raw::Encoder),
+    Snappy(Box<snap::raw::Encoder>),
     Lz4,
     Gzip(u32),
     Zstandard(zstd::bulk::Compressor<'static>),
@@ -21,7 +21,7 @@ impl Packer {
     pub(super) fn new(compression: Compression) -> anyhow::Result<Packer> {
         Ok(match compression {
             Compression::None => Packer::None,
-            Compression::Snappy => Packer::Snappy(snap::raw::Encoder::new()),
+            Compression::Snappy => Packer::Snappy(Box::new(snap::raw::Encoder::new())),
             Compression::Lz4 => Packer::Lz4,
             Compression::Gzip(level) => Packer::Gzip(level),
             Compression::Zstandard(level) => Packer::Zstandard(zstd::bulk::Compressor::new(level)?),

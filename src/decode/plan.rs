@@ -347,15 +347,6 @@ impl TablePlan {
         &layout.tables[self.table]
     }
 
-    /// Whether the column at `position` of the schema says whose row it is.
-    pub fn is_key(&self, position: usize) -> bool {
-        match self.outputs[position] {
-            Output::Column(column) => self.table().columns[column].role == Role::Key,
-            Output::Capture => true,
-            Output::Label { .. } => false,
-        }
-    }
-
     /// `format/table`.
     pub fn qualified_name(&self) -> String {
         format!("{}/{}", self.layout.name, self.table().name)

@@ -6,16 +6,32 @@ use std::collections::HashMap;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 
-use super::text::{Cells, Pen, RowFormat, Style};
+use super::text::{Cells, RowFormat, Style};
 
 const STYLE: Style = Style {
     null: "",
     not_finite: None,
     quotes_wide: false,
+    end: b"\n",
 };
 
 pub(super) struct Csv {
-    pub schema: SchemaRef,
+    schema: SchemaRef,
+    /// What stands before each cell.
+    commas: Vec<Vec<u8>>,
+}
+
+impl Csv {
+    pub(super) fn new(schema: SchemaRef) -> Csv {
+        let commas = (0..schema.fields().len()).map(|position| match position {
+            0 => Vec::new(),
+            _ => vec![b','],
+        });
+        Csv {
+            commas: commas.collect(),
+            schema,
+        }
+    }
 }
 
 impl RowFormat for Csv {
@@ -25,25 +41,11 @@ impl RowFormat for Csv {
         Ok(writer.into_inner()?)
     }
 
-    fn rows(&self, batch: &RecordBatch, pen: &mut Pen) {
-        let mut cells = Cells::of(batch, STYLE);
+    fn rows(&self, batch: &RecordBatch, out: &mut Vec<u8>) {
         let mut quoted: HashMap<&str, Vec<u8>> = HashMap::new();
-        // A row of cells that are no texts, each with a comma.
-        let room = cells.count() * (Cells::WIDEST + 1);
-        while let Some(rows) = cells.next_block() {
-            for row in rows {
-                let mut line = pen.line(room + cells.room_of_texts(row));
-                for column in 0..cells.count() {
-                    cells.write(column, row, &mut line, |line, text| {
-                        line.text(quoted.entry(text).or_insert_with(|| quote(text)));
-                    });
-                    line.byte(b',');
-                }
-                line.replace_last(b'\n');
-                let length = line.len();
-                pen.keep(length);
-            }
-        }
+        Cells::<1>::of(batch, &self.commas, STYLE).write(out, |text, out| {
+            out.extend_from_slice(quoted.entry(text).or_insert_with(|| quote(text)));
+        });
     }
 
     fn separator(&self) -> &'static [u8] {

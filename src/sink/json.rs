@@ -4,17 +4,18 @@
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 
-use super::text::{Cells, Label, Pen, RowFormat, Style};
+use super::text::{Cells, RowFormat, Style};
 
 const STYLE: Style = Style {
     null: "null",
     not_finite: Some("null"),
     quotes_wide: true,
+    end: b"}\n",
 };
 
 pub(super) struct Json {
     /// `"name":` for each column, with what separates it from the one before.
-    keys: Vec<Label>,
+    keys: Vec<Vec<u8>>,
     as_array: bool,
 }
 
@@ -25,7 +26,7 @@ impl Json {
             let mut key = vec![if position == 0 { b'{' } else { b',' }];
             write_string(field.name(), &mut key);
             key.push(b':');
-            Label::new(&key)
+            key
         });
         Json {
             keys: keys.collect(),
@@ -43,38 +44,15 @@ impl RowFormat for Json {
         })
     }
 
-    fn rows(&self, batch: &RecordBatch, pen: &mut Pen) {
-        let mut cells = Cells::of(batch, STYLE);
-        let mut string = Vec::new();
-        // Keys, cells that are no texts, and what ends the row.
-        let keys = self.keys.iter().map(Label::len).sum::<usize>();
-        let room = keys + cells.count() * Cells::WIDEST + 3;
-        while let Some(rows) = cells.next_block() {
-            for row in rows {
-                let mut line = pen.line(room + cells.room_of_texts(row));
-                if row > 0 {
-                    if self.as_array {
-                        line.byte(b',');
-                    }
-                    line.byte(b'\n');
-                }
-                for (column, key) in self.keys.iter().enumerate() {
-                    line.label(key);
-                    cells.write(column, row, &mut line, |line, text| {
-                        string.clear();
-                        write_string(text, &mut string);
-                        line.text(&string);
-                    });
-                }
-                line.byte(b'}');
-                let length = line.len();
-                pen.keep(length);
-            }
-        }
-        if !self.as_array {
-            let mut line = pen.line(1);
-            line.byte(b'\n');
-            pen.keep(1);
+    fn rows(&self, batch: &RecordBatch, out: &mut Vec<u8>) {
+        let style = Style {
+            end: if self.as_array { b"},\n" } else { b"}\n" },
+            ..STYLE
+        };
+        Cells::<32>::of(batch, &self.keys, style).write(out, write_string);
+        if self.as_array && batch.num_rows() > 0 {
+            // What separates batches comes from elsewhere.
+            out.truncate(out.len() - 2);
         }
     }
 

@@ -346,9 +346,7 @@ impl Sinks for Outputs {
             Format::Csv => Arc::new(text::TextSink::open(
                 file,
                 compression,
-                csv::Csv {
-                    schema: schema.clone(),
-                },
+                csv::Csv::new(schema.clone()),
             )?),
             Format::Json => Arc::new(text::TextSink::open(file, compression, json(true))?),
             Format::Ndjson => Arc::new(text::TextSink::open(file, compression, json(false))?),

@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 use anyhow::anyhow;
-use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch, StringArray};
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch, RunArray, StringArray};
 use arrow::buffer::NullBuffer;
 use arrow::datatypes::{
     DataType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
@@ -26,7 +26,7 @@ pub(super) trait RowFormat: Send + Sync + 'static {
     /// What stands before the first row.
     fn head(&self) -> anyhow::Result<Vec<u8>>;
     /// The rows of a batch.
-    fn rows(&self, batch: &RecordBatch, pen: &mut Pen);
+    fn rows(&self, batch: &RecordBatch, out: &mut Vec<u8>);
     /// What stands between one batch and the next.
     fn separator(&self) -> &'static [u8];
     /// What stands after the last row; `empty` if there was none.
@@ -37,9 +37,9 @@ pub(super) struct TextSink<F> {
     format: F,
     compression: Compression,
     state: Mutex<State>,
-    /// Pens whose text is in the file: fresh memory for each batch would cost as
-    /// much as the writing.
-    pens: Mutex<Vec<Pen>>,
+    /// Of batches that are written: fresh memory for each would cost as much as the
+    /// writing.
+    buffers: Mutex<Vec<Vec<u8>>>,
 }
 
 struct State {
@@ -62,33 +62,40 @@ impl<F: RowFormat> TextSink<F> {
             format,
             compression,
             state: Mutex::new(state),
-            pens: Mutex::default(),
+            buffers: Mutex::default(),
         })
+    }
+
+    /// Writes a batch behind those before it.
+    fn append(&self, text: &[u8]) -> anyhow::Result<()> {
+        let mut state = lock(&self.state);
+        let separate = !std::mem::replace(&mut state.empty, false);
+        let file = state
+            .file
+            .as_mut()
+            .ok_or_else(|| anyhow!("file is closed"))?;
+        if separate {
+            file.write_all(&compress(self.compression, self.format.separator())?)?;
+        }
+        file.write_all(text)?;
+        Ok(())
     }
 }
 
 impl<F: RowFormat> TableSink for TextSink<F> {
     fn encode(self: Arc<Self>, batch: RecordBatch) -> anyhow::Result<Append> {
-        let mut pen = lock(&self.pens).pop().unwrap_or_default();
-        self.format.rows(&batch, &mut pen);
+        let mut text = lock(&self.buffers).pop().unwrap_or_default();
+        text.clear();
+        self.format.rows(&batch, &mut text);
         drop(batch);
-        let packed = match self.compression {
-            Compression::None => None,
-            compression => Some(compress(compression, pen.written())?.into_owned()),
-        };
+        if self.compression != Compression::None {
+            let packed = compress(self.compression, &text)?.into_owned();
+            lock(&self.buffers).push(text);
+            return Ok(Box::new(move || self.append(&packed)));
+        }
         Ok(Box::new(move || {
-            let mut state = lock(&self.state);
-            let separate = !std::mem::replace(&mut state.empty, false);
-            let file = state
-                .file
-                .as_mut()
-                .ok_or_else(|| anyhow!("file is closed"))?;
-            if separate {
-                file.write_all(&compress(self.compression, self.format.separator())?)?;
-            }
-            file.write_all(packed.as_deref().unwrap_or(pen.written()))?;
-            pen.clear();
-            lock(&self.pens).push(pen);
+            self.append(&text)?;
+            lock(&self.buffers).push(text);
             Ok(())
         }))
     }
@@ -123,209 +130,6 @@ fn compress(compression: Compression, text: &[u8]) -> anyhow::Result<Cow<'_, [u8
     })
 }
 
-/// Bytes that are copied at once, whatever number of them counts: a copy of a
-/// fixed length takes two instructions, any other is a call.
-const STROKE: usize = 32;
-
-/// A text that grows line by line.
-#[derive(Default)]
-pub(super) struct Pen {
-    buffer: Vec<u8>,
-    at: usize,
-}
-
-impl Pen {
-    /// Begins a line of at most so many bytes.
-    pub(super) fn line(&mut self, room: usize) -> Line<'_> {
-        let end = self.at + room + STROKE;
-        if self.buffer.len() < end {
-            self.buffer.resize(end.max(2 * self.buffer.len()), 0);
-        }
-        Line {
-            bytes: &mut self.buffer[self.at..end],
-            at: 0,
-        }
-    }
-
-    /// Keeps what was written of the line that was begun last.
-    pub(super) fn keep(&mut self, length: usize) {
-        self.at += length;
-    }
-
-    fn written(&self) -> &[u8] {
-        &self.buffer[..self.at]
-    }
-
-    fn clear(&mut self) {
-        self.at = 0;
-    }
-}
-
-/// Text on its way into memory with room for it, and for a stroke that counts in part.
-pub(super) struct Line<'a> {
-    bytes: &'a mut [u8],
-    at: usize,
-}
-
-impl Line<'_> {
-    pub(super) fn len(&self) -> usize {
-        self.at
-    }
-
-    /// Writes the first bytes of a stroke.
-    #[inline(always)]
-    fn stroke<const N: usize>(&mut self, bytes: &[u8; N], length: usize) {
-        self.bytes[self.at..self.at + N].copy_from_slice(bytes);
-        self.at += length;
-    }
-
-    #[inline(always)]
-    pub(super) fn byte(&mut self, byte: u8) {
-        self.bytes[self.at] = byte;
-        self.at += 1;
-    }
-
-    /// Puts another byte in the place of the last one.
-    pub(super) fn replace_last(&mut self, byte: u8) {
-        self.bytes[self.at - 1] = byte;
-    }
-
-    pub(super) fn text(&mut self, text: &[u8]) {
-        self.bytes[self.at..self.at + text.len()].copy_from_slice(text);
-        self.at += text.len();
-    }
-
-    #[inline(always)]
-    pub(super) fn label(&mut self, label: &Label) {
-        self.stroke(&label.first, label.length.min(STROKE));
-        if !label.more.is_empty() {
-            self.text(&label.more);
-        }
-    }
-
-    /// Writes three digits.
-    #[inline(always)]
-    fn three_digits(&mut self, number: u32) {
-        self.stroke(&THREE_DIGITS[number as usize], 3);
-    }
-
-    /// Writes the digits of a number below 1000 that are not zeros before it.
-    #[inline(always)]
-    fn first_digits(&mut self, number: u32) {
-        let digits = &FIRST_DIGITS[number as usize];
-        self.stroke(digits, usize::from(digits[3]));
-    }
-
-    /// Writes a whole number; most in telemetry are below a million, and are there in
-    /// half the time that any other would take.
-    #[inline(always)]
-    fn number(&mut self, number: u32) {
-        if number < 1000 {
-            self.first_digits(number);
-        } else if number < 1_000_000 {
-            self.first_digits(number / 1000);
-            self.three_digits(number % 1000);
-        } else {
-            self.text(itoa::Buffer::new().format(number).as_bytes());
-        }
-    }
-
-    #[inline(always)]
-    fn signed(&mut self, number: i32) {
-        if number < 0 {
-            self.byte(b'-');
-        }
-        self.number(number.unsigned_abs());
-    }
-}
-
-/// A text that is written again and again.
-pub(super) struct Label {
-    /// Most are no longer than that.
-    first: [u8; STROKE],
-    more: Vec<u8>,
-    length: usize,
-}
-
-impl Label {
-    pub(super) fn new(text: &[u8]) -> Label {
-        let (begin, more) = text.split_at(text.len().min(STROKE));
-        let mut first = [0; STROKE];
-        first[..begin.len()].copy_from_slice(begin);
-        Label {
-            first,
-            more: more.to_vec(),
-            length: text.len(),
-        }
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.length
-    }
-}
-
-/// A cell as text.
-#[derive(Clone, Copy)]
-struct Slot {
-    text: [u8; STROKE],
-    length: usize,
-}
-
-impl Slot {
-    /// The length of what does not fit, since it has no bounds.
-    const TEXT: usize = usize::MAX;
-
-    fn of(text: &str) -> Slot {
-        let mut slot = Slot {
-            text: [0; STROKE],
-            length: 0,
-        };
-        slot.write(|line| line.text(text.as_bytes()));
-        slot
-    }
-
-    #[inline(always)]
-    fn write(&mut self, write: impl FnOnce(&mut Line<'_>)) {
-        let mut line = Line {
-            bytes: &mut self.text,
-            at: 0,
-        };
-        write(&mut line);
-        self.length = line.at;
-    }
-}
-
-/// The digits of the numbers below 1000 without zeros before them, and how many.
-static FIRST_DIGITS: [[u8; 4]; 1000] = {
-    let mut all = [[0; 4]; 1000];
-    let mut number = 0;
-    while number < 1000 {
-        let digits = THREE_DIGITS[number];
-        let skipped = (number < 100) as usize + (number < 10) as usize;
-        let mut at = skipped;
-        while at < 3 {
-            all[number][at - skipped] = digits[at];
-            at += 1;
-        }
-        all[number][3] = 3 - skipped as u8;
-        number += 1;
-    }
-    all
-};
-
-/// The digits of the numbers below 1000, with zeros before them.
-static THREE_DIGITS: [[u8; 4]; 1000] = {
-    let mut all = [[b'0'; 4]; 1000];
-    let mut number = 0;
-    while number < 1000 {
-        all[number][0] += (number / 100) as u8;
-        all[number][1] += (number / 10 % 10) as u8;
-        all[number][2] += (number % 10) as u8;
-        number += 1;
-    }
-    all
-};
-
 /// How a text format writes cells that are no texts.
 #[derive(Clone, Copy)]
 pub(super) struct Style {
@@ -335,45 +139,66 @@ pub(super) struct Style {
     pub(super) not_finite: Option<&'static str>,
     /// Whether 64-bit numbers and times, which readers round, stand in quotes.
     pub(super) quotes_wide: bool,
+    /// What ends a row.
+    pub(super) end: &'static [u8],
 }
 
-/// The cells of a batch. Small numbers are written where they belong at once. Of other
-/// columns a few rows become text ahead, one column after the other, which takes half
-/// the time of a row's, which are of all kinds.
-pub(super) struct Cells<'a> {
-    ways: Vec<Way<'a>>,
-    /// Those of which rows become text ahead.
-    columns: Vec<Column<'a>>,
+/// How a text format writes texts: behind what is there.
+pub(super) trait WriteText<'a>: FnMut(&'a str, &mut Vec<u8>) {}
+
+impl<'a, F: FnMut(&'a str, &mut Vec<u8>)> WriteText<'a> for F {}
+
+/// The cells of a batch, each behind its label, of which most are no longer than
+/// `LABEL`. A few rows are written at once, one column after the other: each loop is for
+/// one kind of cell, where a row's would choose anew at each.
+pub(super) struct Cells<'a, const LABEL: usize> {
+    parts: Vec<Part<'a, LABEL>>,
     style: Style,
-    /// Row by row.
-    slots: Vec<Slot>,
-    /// The rows that they are of.
-    block: Range<usize>,
     rows: usize,
 }
 
-/// Where a cell's text comes from.
+/// What a row is made of, from left to right.
+enum Part<'a, const LABEL: usize> {
+    Shared(Shared<'a>),
+    Cell(Label<'a, LABEL>, Column<'a>),
+    /// Two small numbers, each behind a comma.
+    Pair(Small<'a>, Small<'a>),
+}
+
+/// What stands before a cell.
+struct Label<'a, const N: usize> {
+    /// What is too much of it for the rest.
+    begin: &'a [u8],
+    end: [u8; N],
+    length_of_end: usize,
+}
+
 #[derive(Clone, Copy)]
-enum Way<'a> {
+enum Small<'a> {
     U8(&'a [u8]),
-    I8(&'a [i8]),
     U16(&'a [u16]),
-    U32(&'a [u32]),
-    /// The column of which rows become text ahead.
-    Slots(usize),
-    /// The same for a column of texts, of which only nulls do.
-    Texts(usize),
+}
+
+/// Columns beside each other whose values hold for several rows, the same for all: one
+/// text for all those rows.
+struct Shared<'a> {
+    columns: Vec<(&'a [u8], Column<'a>)>,
+    /// Where the rows of each value end.
+    ends: &'a [i32],
+    /// The value that is text now, if any is.
+    run: Option<usize>,
+    /// One, in which it becomes text.
+    lines: Lines,
+    text: Vec<u8>,
 }
 
 struct Column<'a> {
     values: Values<'a>,
-    /// Where the rows of each value end, if they have several.
-    ends: Option<&'a [i32]>,
     nulls: Option<&'a NullBuffer>,
-    /// The last value that has several rows: its position and its text.
-    run: Option<(usize, Slot)>,
     floats: Floats,
     seconds: Seconds,
+    /// A text, as the format writes it.
+    text: Vec<u8>,
 }
 
 #[derive(Clone, Copy)]
@@ -396,215 +221,285 @@ enum Values<'a> {
     Names(&'a [i32], &'a StringArray),
 }
 
-impl<'a> Cells<'a> {
-    /// Few enough rows for all their cells to stay in the nearest cache.
-    const BLOCK: usize = 16;
-    /// The most that a cell takes which is no text.
-    pub(super) const WIDEST: usize = STROKE;
-
+impl<'a, const LABEL: usize> Cells<'a, LABEL> {
     /// The cells of a batch of this crate's own making.
-    pub(super) fn of(batch: &'a RecordBatch, style: Style) -> Cells<'a> {
-        let mut columns = Vec::new();
-        let ways = batch.columns().iter().map(|array| {
-            let runs = array.as_run_opt::<Int32Type>();
-            let values = runs.map_or(array, |runs| runs.values());
-            let column = Column {
-                values: Values::of(values),
-                ends: runs.map(|runs| runs.run_ends().values()),
-                nulls: values.nulls().filter(|nulls| nulls.null_count() > 0),
-                run: None,
-                floats: Floats::new(style.not_finite),
-                seconds: Seconds::default(),
+    pub(super) fn of(
+        batch: &'a RecordBatch,
+        labels: &'a [Vec<u8>],
+        style: Style,
+    ) -> Cells<'a, LABEL> {
+        let mut parts: Vec<Part<'a, LABEL>> = Vec::new();
+        for (array, label) in batch.columns().iter().zip(labels) {
+            let last = parts.pop();
+            let (last, part) = match array.as_run_opt::<Int32Type>() {
+                Some(runs) => Shared::of(label, runs, last),
+                None => Part::of(label, array, last),
             };
-            let is_plain = column.ends.is_none() && column.nulls.is_none();
-            match column.values {
-                Values::U8(values) if is_plain => Way::U8(values),
-                Values::I8(values) if is_plain => Way::I8(values),
-                Values::U16(values) if is_plain => Way::U16(values),
-                Values::U32(values) if is_plain => Way::U32(values),
-                Values::Text(_) | Values::Names(..) => {
-                    columns.push(column);
-                    Way::Texts(columns.len() - 1)
-                }
-                _ => {
-                    columns.push(column);
-                    Way::Slots(columns.len() - 1)
-                }
-            }
-        });
+            parts.extend(last);
+            parts.push(part);
+        }
         Cells {
-            ways: ways.collect(),
-            slots: vec![Slot::of(""); Self::BLOCK * columns.len()],
-            columns,
+            parts,
             style,
-            block: 0..0,
             rows: batch.num_rows(),
         }
     }
 
-    /// Goes on to the next rows, until there are none.
-    pub(super) fn next_block(&mut self) -> Option<Range<usize>> {
-        let start = self.block.end;
-        self.block = start..(start + Self::BLOCK).min(self.rows);
-        let count = self.columns.len();
-        for (position, column) in self.columns.iter_mut().enumerate() {
-            let slots = self.slots[position..].iter_mut().step_by(count);
-            column.write(self.block.clone(), slots, &self.style);
+    pub(super) fn write(mut self, out: &mut Vec<u8>, mut write_text: impl WriteText<'a>) {
+        let mut lines = Lines::default();
+        for start in (0..self.rows).step_by(BLOCK) {
+            let rows = start..(start + BLOCK).min(self.rows);
+            lines.begin(rows.len());
+            for part in &mut self.parts {
+                part.write(rows.clone(), &mut lines, &self.style, &mut write_text);
+            }
+            lines.reserve(self.style.end.len());
+            lines.each(|_, line| line.short(self.style.end));
+            lines.append_to(out);
         }
-        (!self.block.is_empty()).then(|| self.block.clone())
+    }
+}
+
+impl<'a, const LABEL: usize> Part<'a, LABEL> {
+    /// A column as a part, and the part before it if it is not in it.
+    fn of(
+        label: &'a [u8],
+        array: &'a ArrayRef,
+        last: Option<Part<'a, LABEL>>,
+    ) -> (Option<Part<'a, LABEL>>, Part<'a, LABEL>) {
+        let column = Column::of(array);
+        let pair = match &last {
+            Some(Part::Cell(last_label, last)) if label == b"," && last_label.is(b",") => {
+                last.small().zip(column.small())
+            }
+            _ => None,
+        };
+        match pair {
+            Some((first, second)) => (None, Part::Pair(first, second)),
+            None => (last, Part::Cell(Label::of(label), column)),
+        }
     }
 
-    pub(super) fn count(&self) -> usize {
-        self.ways.len()
-    }
-
-    /// The most that the texts of a row take, quoted or escaped.
-    pub(super) fn room_of_texts(&self, row: usize) -> usize {
-        let texts = self.columns.iter();
-        let rooms = texts.filter(|column| column.is_text());
-        // `\u0000` for each byte, and quotes.
-        rooms.map(|column| 6 * column.text(row).len() + 2).sum()
-    }
-
-    /// Writes a cell of the block; there must be room. A text is handed on.
-    #[inline(always)]
-    pub(super) fn write(
-        &self,
-        column: usize,
-        row: usize,
-        line: &mut Line<'_>,
-        write_text: impl FnOnce(&mut Line<'_>, &'a str),
+    fn write(
+        &mut self,
+        rows: Range<usize>,
+        lines: &mut Lines,
+        style: &Style,
+        write_text: &mut impl WriteText<'a>,
     ) {
-        let slot = |column| &self.slots[(row - self.block.start) * self.columns.len() + column];
-        match self.ways[column] {
-            Way::U8(values) => line.first_digits(values[row].into()),
-            Way::I8(values) => line.signed(values[row].into()),
-            Way::U16(values) => line.number(values[row].into()),
-            Way::U32(values) => line.number(values[row]),
-            Way::Slots(column) => {
-                let slot = slot(column);
-                line.stroke(&slot.text, slot.length);
+        match self {
+            Part::Shared(shared) => shared.write(rows, lines, style, write_text),
+            Part::Cell(label, column) => {
+                label.write(lines);
+                column.write(label, rows, lines, style, write_text);
             }
-            Way::Texts(column) => {
-                let Slot { text, length } = slot(column);
-                match *length {
-                    Slot::TEXT => write_text(line, self.columns[column].text(row)),
-                    length => line.stroke(text, length),
-                }
+            Part::Pair(Small::U8(first), Small::U8(second)) => {
+                lines.pair(&first[rows.clone()], &second[rows]);
+            }
+            Part::Pair(Small::U8(first), Small::U16(second)) => {
+                lines.pair(&first[rows.clone()], &second[rows]);
+            }
+            Part::Pair(Small::U16(first), Small::U8(second)) => {
+                lines.pair(&first[rows.clone()], &second[rows]);
+            }
+            Part::Pair(Small::U16(first), Small::U16(second)) => {
+                lines.pair(&first[rows.clone()], &second[rows]);
             }
         }
+    }
+}
+
+impl<'a, const N: usize> Label<'a, N> {
+    fn of(text: &'a [u8]) -> Label<'a, N> {
+        let (begin, rest) = text.split_at(text.len().saturating_sub(N));
+        let mut end = [0; N];
+        end[..rest.len()].copy_from_slice(rest);
+        Label {
+            begin,
+            end,
+            length_of_end: rest.len(),
+        }
+    }
+
+    fn is(&self, text: &[u8]) -> bool {
+        self.begin.is_empty() && &self.end[..self.length_of_end] == text
+    }
+
+    /// Writes what does not go with each cell.
+    fn write(&self, lines: &mut Lines) {
+        lines.reserve(self.begin.len() + N);
+        if !self.begin.is_empty() {
+            lines.each(|_, line| line.text(self.begin));
+        }
+    }
+}
+
+impl<'a> Shared<'a> {
+    /// A column as a part, and the part before it if it is not in it.
+    fn of<const LABEL: usize>(
+        label: &'a [u8],
+        runs: &'a RunArray<Int32Type>,
+        last: Option<Part<'a, LABEL>>,
+    ) -> (Option<Part<'a, LABEL>>, Part<'a, LABEL>) {
+        let ends = runs.run_ends().values();
+        let column = (label, Column::of(runs.values()));
+        match last {
+            Some(Part::Shared(mut last)) if last.ends == ends => {
+                last.columns.push(column);
+                (None, Part::Shared(last))
+            }
+            last => {
+                let shared = Shared {
+                    columns: vec![column],
+                    ends,
+                    run: None,
+                    lines: Lines::default(),
+                    text: Vec::new(),
+                };
+                (last, Part::Shared(shared))
+            }
+        }
+    }
+
+    fn write(
+        &mut self,
+        rows: Range<usize>,
+        lines: &mut Lines,
+        style: &Style,
+        write_text: &mut impl WriteText<'a>,
+    ) {
+        let (mut at, mut reserved) = (rows.start, 0);
+        while at < rows.end {
+            let end = loop {
+                match self.run.map(|run| self.ends[run] as usize) {
+                    Some(end) if at < end => break end.min(rows.end),
+                    _ => self.advance(style, write_text),
+                }
+            };
+            lines.reserve_for_longest(self.text.len(), &mut reserved);
+            lines.some(at - rows.start..end - rows.start, |_, line| {
+                line.text(&self.text);
+            });
+            at = end;
+        }
+    }
+
+    /// Makes text of the next value.
+    fn advance(&mut self, style: &Style, write_text: &mut impl WriteText<'a>) {
+        let run = self.run.map_or(0, |run| run + 1);
+        self.lines.begin(1);
+        for (label, column) in &mut self.columns {
+            let label = Label::<STROKE>::of(label);
+            label.write(&mut self.lines);
+            column.write(&label, run..run + 1, &mut self.lines, style, write_text);
+        }
+        self.text.clear();
+        self.lines.append_to(&mut self.text);
+        self.run = Some(run);
     }
 }
 
 impl<'a> Column<'a> {
-    fn is_text(&self) -> bool {
-        matches!(self.values, Values::Text(_) | Values::Names(..))
+    fn of(array: &'a ArrayRef) -> Column<'a> {
+        Column {
+            values: Values::of(array),
+            nulls: array.nulls().filter(|nulls| nulls.null_count() > 0),
+            floats: Floats::default(),
+            seconds: Seconds::default(),
+            text: Vec::new(),
+        }
     }
 
-    /// The text of a row, neither quoted nor escaped; empty if it is none or null.
-    fn text(&self, row: usize) -> &'a str {
+    fn small(&self) -> Option<Small<'a>> {
         match self.values {
-            _ if self.nulls.is_some_and(|nulls| nulls.is_null(row)) => "",
-            Values::Text(array) => array.value(row),
-            Values::Names(positions, names) => names.value(positions[row] as usize),
-            _ => "",
+            Values::U8(values) if self.nulls.is_none() => Some(Small::U8(values)),
+            Values::U16(values) if self.nulls.is_none() => Some(Small::U16(values)),
+            _ => None,
         }
     }
-}
 
-impl Column<'_> {
-    /// Makes text of the cells of some rows.
-    fn write<'s>(
+    fn write<const LABEL: usize>(
         &mut self,
+        label: &Label<'_, LABEL>,
         rows: Range<usize>,
-        mut slots: impl Iterator<Item = &'s mut Slot>,
+        lines: &mut Lines,
         style: &Style,
+        write_text: &mut impl WriteText<'a>,
     ) {
-        let Some(ends) = self.ends else {
-            self.write_values(rows.clone(), slots.by_ref(), style);
-            return;
-        };
-        for (row, slot) in rows.zip(slots) {
-            let (mut run, mut text) = self.run.unwrap_or((0, *slot));
-            if self.run.is_none() || ends[run] as usize <= row {
-                run += usize::from(self.run.is_some());
-                self.write_values(run..run + 1, std::iter::once(&mut text), style);
-                self.run = Some((run, text));
-            }
-            *slot = text;
-        }
-    }
-
-    fn write_values<'s>(
-        &mut self,
-        range: Range<usize>,
-        slots: impl Iterator<Item = &'s mut Slot>,
-        style: &Style,
-    ) {
-        let (floats, seconds, nulls) = (&mut self.floats, &mut self.seconds, self.nulls);
+        lines.reserve(STROKE);
+        let nulls = self.nulls;
+        let is_null = |row| nulls.is_some_and(|nulls| nulls.is_null(rows.start + row));
         let quote: &[u8] = if style.quotes_wide { b"\"" } else { b"" };
         macro_rules! each {
-            ($values:expr, |$slot:ident, $value:ident| $write:expr) => {
-                for ((position, $value), $slot) in range.clone().zip(&$values[range]).zip(slots) {
-                    if nulls.is_some_and(|nulls| nulls.is_null(position)) {
-                        *$slot = Slot::of(style.null);
-                        continue;
+            ($values:expr, |$line:ident, $value:ident| $write:expr) => {{
+                let values = &$values[rows.clone()];
+                lines.each(|row, $line| {
+                    $line.label(label);
+                    match is_null(row) {
+                        true => $line.short(style.null.as_bytes()),
+                        false => {
+                            let $value = values[row];
+                            $write
+                        }
                     }
-                    let $value = *$value;
-                    $write;
-                }
-            };
-        }
-        macro_rules! whole {
-            ($values:expr, $method:ident) => {
-                each!($values, |slot, value| slot
-                    .write(|line| line.$method(value.into())))
-            };
+                })
+            }};
         }
         macro_rules! wide {
             ($values:expr, |$line:ident, $value:ident| $write:expr) => {
-                each!($values, |slot, $value| slot.write(|$line| {
-                    $line.text(quote);
+                each!($values, |$line, $value| {
+                    $line.short(quote);
                     $write;
-                    $line.text(quote);
-                }))
+                    $line.short(quote);
+                })
             };
         }
         match self.values {
-            Values::U8(values) => whole!(values, number),
-            Values::I8(values) => whole!(values, signed),
-            Values::U16(values) => whole!(values, number),
-            Values::I16(values) => whole!(values, signed),
-            Values::U32(values) => whole!(values, number),
-            Values::I32(values) => whole!(values, signed),
+            Values::U8(values) => each!(values, |line, value| line.first_digits(value.into())),
+            Values::I8(values) => each!(values, |line, value| line.signed(value.into())),
+            Values::U16(values) => each!(values, |line, value| line.number(value.into())),
+            Values::I16(values) => each!(values, |line, value| line.signed(value.into())),
+            Values::U32(values) => each!(values, |line, value| line.number(value)),
+            Values::I32(values) => each!(values, |line, value| line.signed(value)),
             Values::U64(values) => wide!(values, |line, value| {
-                line.text(itoa::Buffer::new().format(value).as_bytes());
+                line.short(itoa::Buffer::new().format(value).as_bytes());
             }),
             Values::I64(values) => wide!(values, |line, value| {
-                line.text(itoa::Buffer::new().format(value).as_bytes());
+                line.short(itoa::Buffer::new().format(value).as_bytes());
             }),
-            Values::Time(values) => wide!(values, |line, value| seconds.write(value, line)),
-            Values::F32(values) => each!(values, |slot, value| {
-                floats.write(value.to_bits().into(), value, value.is_finite(), slot);
-            }),
-            Values::F64(values) => each!(values, |slot, value| {
-                floats.write(value.to_bits(), value, value.is_finite(), slot);
-            }),
-            Values::Bool(array) => {
-                for (position, slot) in range.zip(slots) {
-                    *slot = Slot::of(match (array.is_null(position), array.value(position)) {
-                        (true, _) => style.null,
-                        (false, true) => "true",
-                        (false, false) => "false",
-                    });
-                }
+            Values::Time(values) => {
+                let seconds = &mut self.seconds;
+                wide!(values, |line, value| seconds.write(value, line));
             }
+            Values::F32(values) => {
+                let values = &values[rows.clone()];
+                self.floats.write(values, is_null, label, lines, style);
+            }
+            Values::F64(values) => {
+                let values = &values[rows.clone()];
+                self.floats.write(values, is_null, label, lines, style);
+            }
+            Values::Bool(array) => lines.each(|row, line| {
+                line.label(label);
+                line.short(match (is_null(row), array.value(rows.start + row)) {
+                    (true, _) => style.null.as_bytes(),
+                    (false, true) => b"true",
+                    (false, false) => b"false",
+                });
+            }),
             Values::Text(_) | Values::Names(..) => {
-                for (position, slot) in range.zip(slots) {
-                    slot.length = Slot::TEXT;
-                    if nulls.is_some_and(|nulls| nulls.is_null(position)) {
-                        *slot = Slot::of(style.null);
+                let mut reserved = 0;
+                for row in 0..rows.len() {
+                    self.text.clear();
+                    match is_null(row) {
+                        true => self.text.extend(style.null.as_bytes()),
+                        false => write_text(self.values.text(rows.start + row), &mut self.text),
                     }
+                    lines.reserve_for_longest(self.text.len(), &mut reserved);
+                    lines.some(row..row + 1, |_, line| {
+                        line.label(label);
+                        line.text(&self.text);
+                    });
                 }
             }
         }
@@ -636,82 +531,382 @@ impl<'a> Values<'a> {
             other => unreachable!("no column is decoded as {other}"),
         }
     }
+
+    /// The text at a position, neither quoted nor escaped; empty if it is none.
+    fn text(&self, position: usize) -> &'a str {
+        match self {
+            Values::Text(array) => array.value(position),
+            Values::Names(positions, names) => names.value(positions[position] as usize),
+            _ => "",
+        }
+    }
 }
 
 /// Floats as text. Telemetry's come again and again, car by car: looked up among the
 /// last ones, most take a tenth of the time.
+#[derive(Default)]
 struct Floats {
-    not_finite: Option<&'static str>,
     /// Bits and text, by what the bits are scattered to.
     known: Vec<(u64, Slot)>,
-    buffer: zmij::Buffer,
+}
+
+#[derive(Clone, Copy)]
+struct Slot {
+    text: [u8; STROKE],
+    length: usize,
+}
+
+/// A float that was not among the last ones.
+#[derive(Clone, Copy)]
+struct NewFloat<'a> {
+    text: &'a str,
+    row: usize,
+    place: usize,
+}
+
+impl Slot {
+    fn write(&mut self, text: &[u8]) {
+        let mut line = Line {
+            bytes: &mut self.text,
+            at: 0,
+        };
+        line.short(text);
+        self.length = line.at;
+    }
 }
 
 impl Floats {
     const KNOWN_BITS: u32 = 8;
 
-    fn new(not_finite: Option<&'static str>) -> Floats {
-        Floats {
-            not_finite,
-            known: Vec::new(),
-            buffer: zmij::Buffer::new(),
-        }
-    }
-
-    #[inline(always)]
-    fn write(&mut self, bits: u64, value: impl zmij::Float, is_finite: bool, slot: &mut Slot) {
-        // The golden ratio, whose multiples are scattered evenly.
-        let place = bits.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - Self::KNOWN_BITS);
-        match self.known.get(place as usize) {
-            Some((known, text)) if *known == bits => *slot = *text,
-            _ => self.write_new(bits, value, is_finite, place as usize, slot),
-        }
-    }
-
-    #[inline(never)]
-    fn write_new(
+    /// Writes the values of a block. New ones are copied from where they became text
+    /// when all have: a processor waits for what was written byte by byte and is read
+    /// as one.
+    fn write<F: Float, const LABEL: usize>(
         &mut self,
-        bits: u64,
-        value: impl zmij::Float,
-        is_finite: bool,
-        place: usize,
-        slot: &mut Slot,
+        values: &[F],
+        is_null: impl Fn(usize) -> bool,
+        label: &Label<'_, LABEL>,
+        lines: &mut Lines,
+        style: &Style,
     ) {
-        // Where nothing is known yet stands zero, whose bits are none in either width.
-        self.known
-            .resize(1 << Self::KNOWN_BITS, (0, Slot::of("0.0")));
-        let text = match self.not_finite.filter(|_| !is_finite) {
-            Some(text) => text,
-            None => self.buffer.format(value),
-        };
-        slot.write(|line| line.text(text.as_bytes()));
-        self.known[place] = (bits, *slot);
+        if self.known.is_empty() {
+            // Where nothing is known yet stands zero, whose bits are none in either width.
+            let mut zero = Slot {
+                text: [0; STROKE],
+                length: 0,
+            };
+            zero.write(b"0.0");
+            self.known = vec![(0, zero); 1 << Self::KNOWN_BITS];
+        }
+        let mut buffers: [zmij::Buffer; BLOCK] = std::array::from_fn(|_| zmij::Buffer::new());
+        let mut buffers = buffers.iter_mut();
+        let mut new = [NewFloat {
+            text: "",
+            row: 0,
+            place: 0,
+        }; BLOCK];
+        let mut count = 0;
+        lines.each(|row, line| {
+            line.label(label);
+            if is_null(row) {
+                line.short(style.null.as_bytes());
+                return;
+            }
+            let value = values[row];
+            // The golden ratio, whose multiples are scattered evenly.
+            let scattered = value.bits().wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            let place = (scattered >> (64 - Self::KNOWN_BITS)) as usize;
+            let (known, slot) = &self.known[place];
+            if *known == value.bits() {
+                line.stroke(&slot.text, slot.length);
+                return;
+            }
+            let text = match style.not_finite.filter(|_| !value.is_finite()) {
+                Some(text) => text,
+                None => buffers.next().map_or("", |buffer| buffer.format(value)),
+            };
+            new[count] = NewFloat { text, row, place };
+            count += 1;
+        });
+        for new in &new[..count] {
+            let text = new.text.as_bytes();
+            lines.some(new.row..new.row + 1, |_, line| line.short(text));
+            let (known, slot) = &mut self.known[new.place];
+            *known = values[new.row].bits();
+            slot.write(text);
+        }
+    }
+}
+
+trait Float: zmij::Float {
+    fn bits(self) -> u64;
+    fn is_finite(self) -> bool;
+}
+
+impl Float for f32 {
+    fn bits(self) -> u64 {
+        self.to_bits().into()
+    }
+
+    fn is_finite(self) -> bool {
+        self.is_finite()
+    }
+}
+
+impl Float for f64 {
+    fn bits(self) -> u64 {
+        self.to_bits()
+    }
+
+    fn is_finite(self) -> bool {
+        self.is_finite()
     }
 }
 
 /// Moments as text. The date is worked out once a second.
 #[derive(Default)]
 struct Seconds {
-    /// The last second, and everything that stands before its decimals.
-    last: Option<(i64, Slot)>,
+    last: i64,
+    /// Everything that stands before its decimals; empty if there was none yet.
+    before: String,
 }
 
 impl Seconds {
     fn write(&mut self, nanoseconds: i64, line: &mut Line<'_>) {
         let second = nanoseconds.div_euclid(1_000_000_000);
         let decimals = nanoseconds.rem_euclid(1_000_000_000) as u32;
-        let before = match self.last {
-            Some((last, before)) if last == second => before,
-            _ => {
-                let text = clock::rfc3339(nanoseconds);
-                let before = Slot::of(text.trim_end_matches(|end| end != '.'));
-                self.last.insert((second, before)).1
-            }
-        };
-        line.text(&before.text[..before.length]);
+        if self.before.is_empty() || self.last != second {
+            let text = clock::rfc3339(nanoseconds);
+            self.before = text.trim_end_matches(|end| end != '.').to_owned();
+            self.last = second;
+        }
+        line.short(self.before.as_bytes());
         line.three_digits(decimals / 1_000_000);
         line.three_digits(decimals / 1000 % 1000);
         line.three_digits(decimals % 1000);
         line.byte(b'Z');
     }
 }
+
+/// How many rows are written at once: few enough for them to stay in the nearest cache.
+const BLOCK: usize = 16;
+
+/// Bytes that are copied at once, whatever number of them counts: a copy of a
+/// fixed length takes two instructions, any other is a call.
+const STROKE: usize = 32;
+
+/// Rows that grow beside each other.
+#[derive(Default)]
+struct Lines {
+    /// Row by row, of the same room each.
+    bytes: Vec<u8>,
+    room: usize,
+    /// Where each row's text ends.
+    ends: [usize; BLOCK],
+    count: usize,
+    /// The most that any row takes so far.
+    used: usize,
+}
+
+impl Lines {
+    fn begin(&mut self, count: usize) {
+        self.count = count;
+        self.used = 0;
+        for (row, end) in self.ends.iter_mut().enumerate() {
+            *end = row * self.room;
+        }
+    }
+
+    /// Makes room for so many more bytes in each row, and a stroke that counts in part.
+    fn reserve(&mut self, more: usize) {
+        self.used += more;
+        if self.used + STROKE <= self.room {
+            return;
+        }
+        // Odd in cache lines: else those of all rows would be after the same places.
+        let room = (self.used + STROKE).next_multiple_of(256) + 64;
+        let mut bytes = vec![0; BLOCK * room];
+        for (row, end) in self.ends.iter_mut().enumerate() {
+            let text = &self.bytes[row * self.room..*end];
+            *end = row * room + text.len();
+            bytes[row * room..*end].copy_from_slice(text);
+        }
+        (self.bytes, self.room) = (bytes, room);
+    }
+
+    /// Makes room for texts of which each row gets one, as they come.
+    fn reserve_for_longest(&mut self, length: usize, reserved: &mut usize) {
+        self.reserve(length.saturating_sub(*reserved));
+        *reserved = length.max(*reserved);
+    }
+
+    /// Goes on with each row.
+    #[inline(always)]
+    fn each(&mut self, write: impl FnMut(usize, &mut Line<'_>)) {
+        self.some(0..self.count, write);
+    }
+
+    #[inline(always)]
+    fn some(&mut self, rows: Range<usize>, mut write: impl FnMut(usize, &mut Line<'_>)) {
+        for (row, end) in rows.clone().zip(&mut self.ends[rows]) {
+            let mut line = Line {
+                bytes: &mut self.bytes,
+                at: *end,
+            };
+            write(row, &mut line);
+            *end = line.at;
+        }
+    }
+
+    /// Writes two numbers into each row, each behind a comma: if they are small, both in
+    /// one stroke, which takes little more than one of them would.
+    fn pair<A: Copy + Into<u32>, B: Copy + Into<u32>>(&mut self, first: &[A], second: &[B]) {
+        self.reserve(2 * STROKE);
+        self.each(|row, line| {
+            let (first, second): (u32, u32) = (first[row].into(), second[row].into());
+            if first.max(second) < 1000 {
+                let text = COMMA_AND_NUMBER[first as usize];
+                let more = COMMA_AND_NUMBER[second as usize];
+                let (length, length_of_more) = (text >> 56, more >> 56);
+                let both = u64::from(text as u32) | u64::from(more as u32) << (8 * length);
+                line.stroke(&both.to_le_bytes(), (length + length_of_more) as usize);
+            } else {
+                for number in [first, second] {
+                    line.byte(b',');
+                    line.number(number);
+                }
+            }
+        });
+    }
+
+    fn append_to(&self, out: &mut Vec<u8>) {
+        for (row, end) in self.ends[..self.count].iter().enumerate() {
+            out.extend_from_slice(&self.bytes[row * self.room..*end]);
+        }
+    }
+}
+
+/// A text that grows in memory with room for it, and for a stroke that counts in part.
+struct Line<'a> {
+    bytes: &'a mut [u8],
+    at: usize,
+}
+
+impl Line<'_> {
+    /// Writes the first bytes of a stroke.
+    #[inline(always)]
+    fn stroke<const N: usize>(&mut self, bytes: &[u8; N], length: usize) {
+        self.bytes[self.at..self.at + N].copy_from_slice(bytes);
+        self.at += length;
+    }
+
+    #[inline(always)]
+    fn label<const N: usize>(&mut self, label: &Label<'_, N>) {
+        self.stroke(&label.end, label.length_of_end);
+    }
+
+    #[inline(always)]
+    fn byte(&mut self, byte: u8) {
+        self.bytes[self.at] = byte;
+        self.at += 1;
+    }
+
+    fn text(&mut self, text: &[u8]) {
+        self.bytes[self.at..self.at + text.len()].copy_from_slice(text);
+        self.at += text.len();
+    }
+
+    /// Writes a text of at most a stroke: calling for a copy takes longer than the copy.
+    #[inline(always)]
+    fn short(&mut self, text: &[u8]) {
+        let (length, bytes) = (text.len(), &mut self.bytes[self.at..]);
+        macro_rules! both_ends {
+            ($width:literal) => {{
+                bytes[..$width].copy_from_slice(&text[..$width]);
+                bytes[length - $width..length].copy_from_slice(&text[length - $width..]);
+            }};
+        }
+        match length {
+            0..4 => bytes
+                .iter_mut()
+                .zip(text)
+                .for_each(|(to, from)| *to = *from),
+            4..8 => both_ends!(4),
+            8..16 => both_ends!(8),
+            16..=STROKE => both_ends!(16),
+            _ => bytes[..length].copy_from_slice(text),
+        }
+        self.at += length;
+    }
+
+    /// Writes three digits.
+    #[inline(always)]
+    fn three_digits(&mut self, number: u32) {
+        self.stroke(&THREE_DIGITS[number as usize], 3);
+    }
+
+    /// Writes the digits of a number below 1000 that are not zeros before it.
+    #[inline(always)]
+    fn first_digits(&mut self, number: u32) {
+        let behind_comma = COMMA_AND_NUMBER[number as usize] >> 8;
+        let length = (behind_comma >> 48) as usize - 1;
+        self.stroke(&behind_comma.to_le_bytes(), length);
+    }
+
+    /// Writes a whole number; most in telemetry are below a million, and are there in
+    /// half the time that any other would take.
+    #[inline(always)]
+    fn number(&mut self, number: u32) {
+        if number < 1000 {
+            self.first_digits(number);
+        } else if number < 1_000_000 {
+            self.first_digits(number / 1000);
+            self.three_digits(number % 1000);
+        } else {
+            self.short(itoa::Buffer::new().format(number).as_bytes());
+        }
+    }
+
+    #[inline(always)]
+    fn signed(&mut self, number: i32) {
+        if number < 0 {
+            self.byte(b'-');
+        }
+        self.number(number.unsigned_abs());
+    }
+}
+
+/// The numbers below 1000 behind a comma, first bytes lowest, and in the highest byte
+/// how long that is: one load and one store a number.
+static COMMA_AND_NUMBER: [u64; 1000] = {
+    let mut all = [0; 1000];
+    let mut number = 0;
+    while number < 1000 {
+        let digits = THREE_DIGITS[number];
+        let skipped = (number < 100) as usize + (number < 10) as usize;
+        let mut text = [0; 8];
+        text[0] = b',';
+        let mut at = skipped;
+        while at < 3 {
+            text[1 + at - skipped] = digits[at];
+            at += 1;
+        }
+        text[7] = 4 - skipped as u8;
+        all[number] = u64::from_le_bytes(text);
+        number += 1;
+    }
+    all
+};
+
+/// The digits of the numbers below 1000, with zeros before them.
+static THREE_DIGITS: [[u8; 4]; 1000] = {
+    let mut all = [[b'0'; 4]; 1000];
+    let mut number = 0;
+    while number < 1000 {
+        all[number][0] += (number / 100) as u8;
+        all[number][1] += (number / 10 % 10) as u8;
+        all[number][2] += (number % 10) as u8;
+        number += 1;
+    }
+    all
+};

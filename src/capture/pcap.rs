@@ -88,6 +88,19 @@ fn ensure(window: &mut Window, needed: usize) -> io::Result<bool> {
     Ok(true)
 }
 
+/// Has the processor fetch where the headers of the next packet lie: waiting for
+/// memory took a third of the walk.
+fn prefetch(rest: &[u8]) {
+    #[cfg(target_arch = "x86_64")]
+    for line in rest.chunks(64).take(2) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a hint, which reads nothing, whatever the address.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = rest;
+}
+
 /// Steps forward to the first place where `plausible` holds. `false` if there is
 /// none before the end.
 fn resynchronise(
@@ -159,6 +172,7 @@ impl PcapWalker {
                     if packet.data.len() <= largest && packet.orig_len | packet.incl_len != 0 =>
                 {
                     let record = available - rest.len();
+                    prefetch(rest);
                     self.consumed = record;
                     // A wrong second would make every later record look wrong.
                     if packet.incl_len <= packet.orig_len

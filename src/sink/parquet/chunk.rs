@@ -24,6 +24,7 @@ use parquet::schema::types::ColumnDescPtr;
 
 use super::delta;
 use super::pack::Packer;
+use crate::decode::as_wide_as;
 use crate::sink::Encoding;
 
 /// A column of one row group, ready to be written.
@@ -68,6 +69,16 @@ struct Dictionary {
 struct Extent<N> {
     ends: Option<(N, N)>,
     nans: usize,
+}
+
+/// Whether columns of this type never need the parquet crate.
+pub(super) fn takes(kind: &DataType, encoding: Encoding) -> bool {
+    match encoding {
+        Encoding::Compact => {
+            kind.is_numeric() || matches!(kind, DataType::Boolean | DataType::Timestamp(..))
+        }
+        Encoding::Portable => false,
+    }
 }
 
 impl ChunkEncoder {
@@ -115,7 +126,10 @@ impl ChunkEncoder {
             DataType::Timestamp(..) => {
                 self.numbers::<TimestampNanosecondType>(column, values, ends, rows)
             }
-            DataType::Boolean if ends.is_none() => self.booleans(column, values.as_boolean()),
+            DataType::Boolean => {
+                let flat = as_wide_as(array.clone(), &DataType::Boolean)?;
+                self.booleans(column, flat.as_boolean())
+            }
             _ => Ok(None),
         }
     }
@@ -682,7 +696,6 @@ mod tests {
     use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
     use super::*;
-    use crate::decode::as_wide_as;
     use crate::sink::Compression;
 
     /// Writes a column and reads it with the parquet crate: the values and their

@@ -5,6 +5,7 @@ mod chunk;
 mod delta;
 mod pack;
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use anyhow::anyhow;
@@ -33,6 +34,10 @@ pub(super) struct ParquetSink {
     compression: Compression,
     encoding: Encoding,
     columns: Vec<ColumnDescPtr>,
+    /// Positions of the columns that the parquet crate may have to encode, and what
+    /// makes its encoders: one with a compressor of its own for each column of each
+    /// row group, which would be for nothing in most.
+    others: Vec<usize>,
     factory: ArrowRowGroupWriterFactory,
     writer: Mutex<Option<SerializedFileWriter<OutputFile>>>,
 }
@@ -47,9 +52,16 @@ impl ParquetSink {
     ) -> anyhow::Result<ParquetSink> {
         let properties = properties(compression, metadata)?;
         let schema = &plan.schema;
-        let writer = ArrowWriter::try_new(file, schema.clone(), Some(properties))?;
-        let (writer, factory) = writer.into_serialized_writer()?;
+        let writer = ArrowWriter::try_new(file, schema.clone(), Some(properties.clone()))?;
+        let (writer, _) = writer.into_serialized_writer()?;
+        let fields = schema.fields().iter().enumerate();
+        let others = fields.filter(|(_, field)| !chunk::takes(field.data_type(), encoding));
+        let others: Vec<usize> = others.map(|(position, _)| position).collect();
+        let of_others = Arc::new(schema.project(&others)?);
+        let factory = ArrowWriter::try_new(std::io::sink(), of_others, Some(properties))?;
+        let (_, factory) = factory.into_serialized_writer()?;
         Ok(ParquetSink {
+            others,
             compression,
             encoding,
             columns: writer.schema_descr().columns().to_vec(),
@@ -67,7 +79,7 @@ impl TableSink for ParquetSink {
             codec(self.compression)?,
             Packer::new(self.compression)?,
         );
-        let mut others: Option<Vec<Option<ArrowColumnWriter>>> = None;
+        let mut others: Option<HashMap<usize, ArrowColumnWriter>> = None;
         let mut columns = Vec::with_capacity(batch.num_columns());
         for (position, array) in batch.columns().iter().enumerate() {
             let field = &self.schema.fields()[position];
@@ -77,9 +89,11 @@ impl TableSink for ParquetSink {
                     if others.is_none() {
                         // The number of the row group matters to encrypted files only.
                         let writers = self.factory.create_column_writers(0)?;
-                        others = Some(writers.into_iter().map(Some).collect());
+                        others = Some(self.others.iter().copied().zip(writers).collect());
                     }
-                    let writer = others.as_mut().and_then(|writers| writers[position].take());
+                    let writer = others
+                        .as_mut()
+                        .and_then(|writers| writers.remove(&position));
                     let mut writer = writer.ok_or_else(|| anyhow!("no writer for {field}"))?;
                     let flat = as_wide_as(array.clone(), field.data_type())?;
                     for leaf in compute_leaves(field, &flat)? {

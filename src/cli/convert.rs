@@ -11,7 +11,7 @@ use super::formats::FormatOptions;
 use super::inputs::Source;
 use super::messages::Messages;
 use super::summary::Summary;
-use super::{EXIT_STATUS, Outcome, UsageError, inputs, interrupt, progress, values};
+use super::{EXIT_STATUS, Outcome, UsageError, inputs, interrupt, memory, progress, values};
 use crate::capture::Input;
 use crate::decode;
 use crate::decode::{
@@ -155,6 +155,7 @@ enum EncodingName {
 impl Convert {
     pub(super) fn run(self, messages: &Messages) -> anyhow::Result<Outcome> {
         let started = Instant::now();
+        memory::keep_freed();
         values::check_time_range(self.from, self.until).map_err(UsageError)?;
         let paths = inputs::expand(&self.inputs)?;
         let (mut sources, survey) = inputs::survey(&paths);

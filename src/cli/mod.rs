@@ -13,6 +13,7 @@ mod interrupt;
 mod iracing;
 mod keyboard;
 mod man;
+mod memory;
 mod messages;
 mod progress;
 mod record;

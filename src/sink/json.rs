@@ -46,13 +46,13 @@ impl RowFormat for Json {
 
     fn rows(&self, batch: &RecordBatch, out: &mut Vec<u8>) {
         let style = Style {
-            end: if self.as_array { b"},\n" } else { b"}\n" },
+            end: if self.as_array { b"},\n" } else { STYLE.end },
             ..STYLE
         };
         Cells::<32>::of(batch, &self.keys, style).write(out, write_string);
         if self.as_array && batch.num_rows() > 0 {
             // What separates batches comes from elsewhere.
-            out.truncate(out.len() - 2);
+            out.truncate(out.len() - self.separator().len());
         }
     }
 

@@ -38,6 +38,17 @@ struct Order {
     next: usize,
     /// Batches that were done before their turn; `None` has no rows.
     waiting: BTreeMap<usize, (Option<Append>, Arc<Permit>)>,
+    /// Whether a thread appends: it goes on with what is done meanwhile.
+    is_busy: bool,
+}
+
+impl Order {
+    /// The batch whose turn it is, if it is done.
+    fn take_next(&mut self) -> Option<(Option<Append>, Arc<Permit>)> {
+        let done = self.waiting.remove(&self.next)?;
+        self.next += 1;
+        Some(done)
+    }
 }
 
 impl Lane {
@@ -68,16 +79,22 @@ impl Lane {
             .fetch_add(gathered.replaced_texts, Ordering::Relaxed);
         let mut order = lock(&self.order);
         order.waiting.insert(sequence, (append, permit.clone()));
-        loop {
-            let turn = order.next;
-            let Some((append, _permit)) = order.waiting.remove(&turn) else {
-                return Ok(());
-            };
+        // Who waited here could not begin another batch: a fifth of the time, where
+        // much is written.
+        if order.is_busy {
+            return Ok(());
+        }
+        order.is_busy = true;
+        while let Some((append, _permit)) = order.take_next() {
+            drop(order);
             if let Some(append) = append {
+                // After a failure nothing is appended any more.
                 append()?;
             }
-            order.next += 1;
+            order = lock(&self.order);
         }
+        order.is_busy = false;
+        Ok(())
     }
 }
 

@@ -206,7 +206,12 @@ impl ChunkEncoder {
         dictionary: Option<Dictionary>,
         statistics: Statistics,
     ) -> anyhow::Result<Chunk> {
-        let mut file = TrackedWrite::new(Vec::new());
+        /// No header of a page takes more.
+        const HEADERS: usize = 256;
+        let packed = self.packer.pack(&self.page)?;
+        let room = dictionary.as_ref().map_or(0, |known| known.values.len());
+        let room = room + packed.len() + HEADERS;
+        let mut file = TrackedWrite::new(Vec::with_capacity(room));
         let mut pages = SerializedPageWriter::new(&mut file);
         let mut encodings = vec![Written::RLE, encoding];
         let mut kinds = Vec::new();
@@ -227,7 +232,7 @@ impl ChunkEncoder {
             kinds.push((PageType::DICTIONARY_PAGE, Written::PLAIN));
         }
         let page = Page::DataPage {
-            buf: self.packer.pack(&self.page)?,
+            buf: packed,
             num_values: u32::try_from(rows)?,
             encoding,
             def_level_encoding: Written::RLE,
@@ -633,18 +638,24 @@ fn put_bytes<N: Number>(page: &mut Vec<u8>, values: &[N]) -> Dictionary {
 
 /// The first bytes of all values, then the second ones, and so on.
 fn put_split<N: Number>(page: &mut Vec<u8>, values: &[N]) {
-    /// Values that stay in the nearest cache while their bytes are picked.
-    const BLOCK: usize = 2048;
+    /// Values of which the processor picks a byte each at once.
+    const BLOCK: usize = 16;
     let count = values.len();
     let start = page.len();
     page.resize(start + count * N::WIDTH, 0);
-    for (number, block) in values.chunks(BLOCK).enumerate() {
+    let bytes = &mut page[start..];
+    let (blocks, rest) = values.as_chunks::<BLOCK>();
+    for (number, block) in blocks.iter().enumerate() {
         for position in 0..N::WIDTH {
-            let start = start + position * count + number * BLOCK;
-            let bytes = page[start..start + block.len()].iter_mut();
-            for (byte, value) in bytes.zip(block) {
-                *byte = value.byte(position);
-            }
+            let picked: [u8; BLOCK] = std::array::from_fn(|value| block[value].byte(position));
+            let start = position * count + number * BLOCK;
+            bytes[start..start + BLOCK].copy_from_slice(&picked);
+        }
+    }
+    for position in 0..N::WIDTH {
+        let start = position * count + blocks.len() * BLOCK;
+        for (byte, value) in bytes[start..].iter_mut().zip(rest) {
+            *byte = value.byte(position);
         }
     }
 }

@@ -338,7 +338,8 @@ impl<'a> Converter<'a> {
         report: &mut CaptureReport,
     ) -> anyhow::Result<()> {
         let (formats, lenient) = (&self.options.formats, self.options.lenient);
-        let Some((number, packet)) = report.recognise(formats, datagram, lenient) else {
+        let recognised = formats.recognise(datagram.payload, datagram.destination.port());
+        let Some((number, packet)) = report.take(formats, datagram, recognised, lenient) else {
             return Ok(());
         };
         let layout = self.options.formats.layouts()[number].clone();

@@ -221,16 +221,17 @@ impl CaptureReport {
         &mut report.tally
     }
 
-    /// Tells the positions of a datagram's format and packet; what cannot be
-    /// decoded is noted. With `lenient`, what is longer than the packet is taken
-    /// for it.
-    pub fn recognise(
+    /// Tells the positions of a datagram's format and packet by what the formats say
+    /// of it; what cannot be decoded is noted. With `lenient`, what is longer than the
+    /// packet is taken for it.
+    pub fn take(
         &mut self,
         formats: &Formats,
         datagram: &Datagram<'_>,
+        recognised: Recognised,
         lenient: bool,
     ) -> Option<(usize, usize)> {
-        match formats.recognise(datagram.payload, datagram.destination.port()) {
+        match recognised {
             Recognised::Packet { layout, packet } => return Some((layout, packet)),
             Recognised::UnexpectedLength { layout, packet } => {
                 let definition = &formats.layouts()[layout];

@@ -1,5 +1,5 @@
-//! Reading ahead: one thread walks through the capture and finds the datagrams,
-//! another looks into them. Either takes about as long.
+//! Reading ahead: one thread walks through the capture, finds the datagrams and
+//! recognises them, another looks into them. Either takes about as long.
 
 use std::net::SocketAddr;
 use std::ops::Range;
@@ -9,6 +9,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use memmap2::Mmap;
 
 use crate::capture::{Capture, CaptureError, Datagram};
+use crate::formats::{Formats, Recognised};
 
 /// Datagrams that are handed over at a time …
 const BATCH_DATAGRAMS: usize = 4_096;
@@ -34,6 +35,7 @@ struct Found {
     destination: SocketAddr,
     offset: u64,
     payload: Payload,
+    recognised: Recognised,
 }
 
 enum Payload {
@@ -41,20 +43,21 @@ enum Payload {
     Copied(Range<usize>),
 }
 
-/// Calls `look` with every datagram of a capture and `progress` with the position
-/// now and then; gives the capture back, read to its end.
+/// Calls `look` with every datagram of a capture and what the formats say of it, and
+/// `progress` with the position now and then; gives the capture back, read to its end.
 ///
 /// # Errors
 /// If reading fails.
 pub(super) fn read(
     capture: Capture,
-    mut look: impl FnMut(&Datagram<'_>),
+    formats: &Formats,
+    mut look: impl FnMut(&Datagram<'_>, Recognised),
     progress: &dyn Fn(u64),
 ) -> Result<Capture, CaptureError> {
     let map = capture.mapping().cloned();
     let (sender, receiver) = sync_channel(BATCHES_AHEAD);
     std::thread::scope(|scope| {
-        let reader = scope.spawn(move || walk(capture, &sender));
+        let reader = scope.spawn(move || walk(capture, formats, &sender));
         look_at(&receiver, map.as_ref(), &mut look, progress);
         match reader.join() {
             Ok(capture) => capture,
@@ -63,7 +66,11 @@ pub(super) fn read(
     })
 }
 
-fn walk(mut capture: Capture, sender: &SyncSender<Batch>) -> Result<Capture, CaptureError> {
+fn walk(
+    mut capture: Capture,
+    formats: &Formats,
+    sender: &SyncSender<Batch>,
+) -> Result<Capture, CaptureError> {
     let mut batch = Batch::default();
     while let Some(datagram) = capture.next_datagram()? {
         let length = datagram.payload.len();
@@ -82,6 +89,7 @@ fn walk(mut capture: Capture, sender: &SyncSender<Batch>) -> Result<Capture, Cap
             destination: datagram.destination,
             offset: datagram.offset,
             payload,
+            recognised: formats.recognise(datagram.payload, datagram.destination.port()),
         });
         if batch.found.len() >= BATCH_DATAGRAMS || batch.bytes.len() >= BATCH_BYTES {
             batch.position = capture.position();
@@ -98,7 +106,7 @@ fn walk(mut capture: Capture, sender: &SyncSender<Batch>) -> Result<Capture, Cap
 fn look_at(
     batches: &Receiver<Batch>,
     map: Option<&Arc<Mmap>>,
-    look: &mut impl FnMut(&Datagram<'_>),
+    look: &mut impl FnMut(&Datagram<'_>, Recognised),
     progress: &dyn Fn(u64),
 ) {
     for batch in batches {
@@ -108,7 +116,7 @@ fn look_at(
                 (Payload::Mapped(_), None) => unreachable!("what is mapped has a map"),
                 (Payload::Copied(range), _) => (&batch.bytes[range.clone()], None),
             };
-            look(&Datagram {
+            let datagram = Datagram {
                 time: found.time,
                 source: found.source,
                 destination: found.destination,
@@ -116,7 +124,8 @@ fn look_at(
                 start: found.start,
                 offset: found.offset,
                 mapped_at,
-            });
+            };
+            look(&datagram, found.recognised);
         }
         progress(batch.position);
     }

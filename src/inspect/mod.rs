@@ -127,11 +127,11 @@ pub fn datagrams(
     let mut flows = Flows::default();
     let mut streams = Streams::default();
     let mut sessions = Sessions::default();
-    let look = |datagram: &Datagram<'_>| {
+    let look = |datagram: &Datagram<'_>, recognised| {
         let (time, payload) = (datagram.time, datagram.payload);
         tally.see(time, payload.len());
         let flow = flows.see(datagram.source, datagram.destination, time, payload.len());
-        let Some((number, packet)) = report.recognise(formats, datagram, false) else {
+        let Some((number, packet)) = report.take(formats, datagram, recognised, false) else {
             return;
         };
         if let Some(flow) = flow {
@@ -153,7 +153,7 @@ pub fn datagrams(
             games,
         });
     };
-    let capture = ahead::read(capture, look, progress)?;
+    let capture = ahead::read(capture, formats, look, progress)?;
     report.finish(&capture, streams);
     Ok(Inspection {
         contents: Contents::Datagrams(Datagrams {

@@ -17,7 +17,7 @@ pub use timeline::Timeline;
 
 use crate::capture::{Capture, CaptureError, Container, Datagram, Packing, TickFile};
 use crate::decode::{CaptureReport, Streams, Tally};
-use crate::formats::{Formats, iracing};
+use crate::formats::{Formats, Recognised, iracing};
 use flows::Flows;
 use sessions::{Seen, Sessions};
 
@@ -127,16 +127,21 @@ pub fn datagrams(
     let mut flows = Flows::default();
     let mut streams = Streams::default();
     let mut sessions = Sessions::default();
+    let find = |datagram: &Datagram<'_>| {
+        let (time, bytes) = (datagram.time, datagram.payload.len());
+        tally.see(time, bytes);
+        let flow = flows.see(datagram.source, datagram.destination, time, bytes);
+        let recognised = formats.recognise(datagram.payload, datagram.destination.port());
+        if let (Some(flow), Recognised::Packet { layout, .. }) = (flow, recognised) {
+            flow.note_format(layout);
+        }
+        recognised
+    };
     let look = |datagram: &Datagram<'_>, recognised| {
-        let (time, payload) = (datagram.time, datagram.payload);
-        tally.see(time, payload.len());
-        let flow = flows.see(datagram.source, datagram.destination, time, payload.len());
         let Some((number, packet)) = report.take(formats, datagram, recognised, false) else {
             return;
         };
-        if let Some(flow) = flow {
-            flow.note_format(number);
-        }
+        let (time, payload) = (datagram.time, datagram.payload);
         let layout = &formats.layouts()[number];
         report
             .tally(number, layout, packet)
@@ -153,7 +158,7 @@ pub fn datagrams(
             games,
         });
     };
-    let capture = ahead::read(capture, formats, look, progress)?;
+    let capture = ahead::read(capture, find, look, progress)?;
     report.finish(&capture, streams);
     Ok(Inspection {
         contents: Contents::Datagrams(Datagrams {
